@@ -124,7 +124,7 @@ def test_nine_lines_are_read_liberally(change: Any, tmp_path: Path) -> None:
         ("A 6", "B 6", ":8: name = 'B': must be C, a, n,"),
         ("L 3", "n 3", ":6: name = 'n': must not be repeated: it was first set in line 3"),
         ("Sync", "Lazy", ":9: Threading = 'Lazy': must be Sync, "),
-        ("C 2000000000.0", "C nan", "host_cycles_per_s = nan: must be a finite number"),
+        ("C 2000000000.0", "C nan", ":1: C = 'nan': must be a finite number"),
     ],
 )
 def test_bad_nine_lines_name_place_value_and_rule(
@@ -157,7 +157,30 @@ def test_toml_is_the_same_as_python(tmp_path: Path) -> None:
         ),
         ("transfer_us = 1", "transfer_s = 1", "kernels[0]: key = 'transfer_s': must be"),
         ("transfer_us = 1", 'transfer_us = "1 us"', "transfer_us = '1 us': must be a number"),
-        ("transfer_us = 1", "transfer_us = -1", "compression.transfer_cycles = -2300: must be"),
+        (
+            "transfer_us = 1",
+            "transfer_us = -1",
+            "kernels[0].transfer_us = -1: must be a number from",
+        ),
+        (
+            "transfer_us = 1",
+            "transfer_us = 1e308",
+            "transfer_us = 1e+308: must be a number from 0 to",
+        ),
+        ("transfer_us = 1", "transfer_us = inf", "transfer_us = inf: must be a number from 0 to"),
+        ("transfer_us = 1", "queue_us = [1, -2]", "queue_us[1] = -2: must be a number from 0 to"),
+        (
+            "transfer_us = 1",
+            "transfer_us = { min = 1, max = 1e300 }",
+            "kernels[0].transfer_us.max = 1e+300: must be a number from 0 to",
+        ),
+        ("transfer_us = 1", "transfer_us = {min = 2, max = 1}", "us.max = 1: must be above min"),
+        ("= 2.3", "= 1e300", ": host_ghz = 1e+300: must be a number above 0, at most 1e+290"),
+        ("= 2.3", "= -1", ": host_ghz = -1: must be a number above 0, at most 1e+290"),
+        ("= 2.3", "= nan", ": host_ghz = nan: must be a number above 0, at most 1e+290"),
+        ("= 2.3", "= [2.3]", ": host_ghz = [2.3]: must be a number or a range"),
+        ("= 2.3", "= {min = 0, max = 2}", ": host_ghz.min = 0: must be a number above 0"),
+        ("= 2.3", "= {min = 3, max = 2}", ": host_ghz.max = 2: must be above min, which is 3"),
         (
             "kernel_share_ratio = 0.15",
             "",

@@ -27,7 +27,7 @@ service Calculator { rpc Add(Pair) returns (Pair); }
 """
 NAN = float("nan")
 HUGE = 10**400
-TIME = "must be a number above 0, at most 1,000,000,000"
+TIME = "must be a number from 1e-9 to 1,000,000,000"
 SLO = Slo(requests_per_s=1, request_us=1)
 GRACE = "must be a number from 0 to 1,000,000,000"
 
@@ -57,6 +57,7 @@ OF_SERVER: list[tuple[Use, str]] = [
     (lambda server: server.handle(5, add), "name = 5: must be the name of a function"),
     (lambda server: server.handle("add", add, due_within_s="1"), f"due_within_s = '1': {TIME}"),
     (lambda server: server.handle("add", add, due_within_s=0), f"due_within_s = 0: {TIME}"),
+    (lambda server: server.handle("add", add, due_within_s=1e-12), f"due_within_s = 1e-12: {TIME}"),
     (lambda server: server.handle("add", add, due_within_s=True), f"due_within_s = True: {TIME}"),
     (lambda server: server.handle("add", add, due_within_s=HUGE), "due_within_s = 1000"),
     (lambda server: server.start(None), "host = None: must be an IP address or a name"),
@@ -82,6 +83,7 @@ OF_SERVER: list[tuple[Use, str]] = [
 OF_CALLS: list[tuple[dict[str, Any], str]] = [
     ({"timeout_s": "1"}, f"timeout_s = '1': {TIME}"),
     ({"timeout_s": 0}, f"timeout_s = 0: {TIME}"),
+    ({"timeout_s": 1e-12}, f"timeout_s = 1e-12: {TIME}"),
     ({"timeout_s": -1}, f"timeout_s = -1: {TIME}"),
     ({"timeout_s": NAN}, f"timeout_s = nan: {TIME}"),
     ({"timeout_s": True}, f"timeout_s = True: {TIME}"),
@@ -129,7 +131,7 @@ def test_a_handler_whose_time_is_refused_is_not_registered(
     thrift: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     server = Server(thrift)
-    with pytest.raises(InputError, match="due_within_s = -1: must be a number above 0"):
+    with pytest.raises(InputError, match="due_within_s = -1: must be a number from 1e-9"):
         server.handle("add", add, due_within_s=-1)
     with server, pytest.raises(CallError):
         Client(thrift, f"127.0.0.1:{server.port}").call("add", {"a": 1, "b": 2}, timeout_s=60)

@@ -146,17 +146,12 @@ CLASHES = [
 OWN_RESULTS = [
     (f"{COMPARE} --out o --spans o/compare-socialnetwork.json", "--spans"),
     (f"{COMPARE} --out o --samples o/compare-socialnetwork-2.parquet", "--samples"),
-    (f"{COMPARE} --out o --timeline ./o/../o/compare-socialnetwork.png", "--timeline"),
-    (f"{COMPARE} --out o --report o/compare-socialnetwork.svg", "--report"),
+    (f"{COMPARE} --out o --spans ./o/../o/compare-socialnetwork.json", "--spans"),
     (
         f"{COMPARE} --out o --save-scenario o/compare-socialnetwork-recording.json",
         "--save-scenario",
     ),
-    ("compare shop.toml --out o --report o/compare-shop-12.json", "--report"),
-    ("accelerometer kernel.toml --plot o --report o/breakdown.png", "--report"),
-    ("accelerometer kernel.toml --plot o --report o/heatmap-a.b.png", "--report"),
-    ("reproduce table4 --out o --report o/table4-2.json", "--report"),
-    ("reproduce table4 --out o --report o/comparison.md", "--report"),
+    ("compare shop.toml --out o --save-scenario o/compare-shop-12.json", "--save-scenario"),
 ]
 
 
@@ -191,6 +186,22 @@ def test_an_option_that_would_do_nothing_is_refused(
     here: Path, capsys: pytest.CaptureFixture[str], typed: str, begins: str
 ) -> None:
     assert said(capsys, *typed.split()).startswith(begins)
+
+
+def test_a_factor_of_slos_must_hold_for_a_chosen_service(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = new_workload("shop").replace("slo_factor = 5.0", "")
+    head, name, rest = text.partition('name = "Checkout"\n')
+    assert rest
+    Path("shop.toml").write_text(f"{head}{name}slo_us = 900\n{rest}")
+    command = "compare shop.toml --requests 100 --orchestrator ideal --slo-factor 3 --service"
+    message = said(capsys, *command.split(), "Checkout")
+    assert message.startswith("--slo-factor = 3.0: must be left out, since every chosen service ")
+    for services in (["Stock"], ["Stock", "--service", "Checkout"]):
+        with pytest.raises(SystemExit) as ended:
+            main([*command.split(), *services])
+        assert not ended.value.code, capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("typed", "begins"), WRONG, ids=[typed for typed, _ in WRONG])
@@ -258,8 +269,47 @@ def test_a_file_is_never_written_over_the_results_of_its_command(
     assert not any(Path("o").iterdir())
 
 
+#: Options for files of one format, each with names that it has not, and names that it may have.
+ENDINGS = [
+    (COMPARE, "--samples", ["s.csv", "o/compare-socialnetwork.json"], ["s.parquet", "s", "s.0"]),
+    (COMPARE, "--timeline", ["t.foo", "t.json"], ["t.pftrace", "t.PFTRACE", "t.perfetto-trace"]),
+    (COMPARE, "--report", ["r.md", "o/compare-socialnetwork.svg"], ["r.html", "r.htm"]),
+    (COMPARE, "--spans", ["s.parquet", "s.gz"], ["s.jsonl", "s.json"]),
+    (COMPARE, "--save-scenario", ["s.toml", "s.txt"], ["s.json", "s"]),
+    ("reproduce table4", "--report", ["o/comparison.md", "o/table4-2.json"], []),
+    ("reproduce", "--implications", ["x.html"], []),
+    ("accelerometer kernel.toml --plot o", "--report", ["o/breakdown.png"], []),
+    ("accelerometer --recording r.json --service A", "--out", ["k.json"], []),
+    ("size plan.toml", "--report", ["r.json"], []),
+    ("report r.json", "--out", ["r.pdf"], []),
+    ("timeline spans r.json", "--out", ["t.json"], []),
+    ("arcus profile plan.toml", "--out", ["t.csv"], []),
+    ("readings fig17", "--held", ["x.md"], []),
+    ("explain", "--markdown", ["x.html"], ["x.md"]),
+    ("record a:b --service a.b=C", "--out", ["x.toml"], []),
+    (PREDICT, "--out", ["x.csv"], []),
+    (PREDICT, "--save-recording", ["x.toml"], []),
+]
+
+
+@pytest.mark.parametrize("given", ENDINGS, ids=[f"{c} {o}" for c, o, _, _ in ENDINGS])
+def test_the_extension_of_a_file_is_that_of_its_format(
+    here: Path, capsys: pytest.CaptureFixture[str], given: tuple[str, str, list[str], list[str]]
+) -> None:
+    command, option, wrong, right = given
+    Path("o").mkdir()
+    for name in wrong:
+        message = said(capsys, *command.split(), option, name)
+        assert message.startswith(f"{option} = '{name}': must end in .")
+    for name in right:
+        with pytest.raises(SystemExit) as ended:
+            main([*command.split(), option, name])
+        assert not ended.value.code, capsys.readouterr().err
+        assert Path(name).is_file()
+
+
 def test_a_file_may_be_beside_the_results_of_its_command(here: Path) -> None:
-    for name in ("compare-socialnetwork.html", "compare-socialnetwork-spans.json", "a.json"):
+    for name in ("compare-socialnetwork-x.json", "compare-socialnetwork-spans.json", "a.json"):
         with pytest.raises(SystemExit) as ended:
             main([*COMPARE.split(), "--out", "o", "--save-scenario", f"{name}"])
         assert not ended.value.code

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from accelflow import InputError, sizing
+from accelflow.sizing import terminal
 
 #: Without accelerators a request keeps a core for 1 us for each operation, 20 us of application
 #: logic and 2.5 us: a thread is woken, and two switches. T1 has 5 operations, T2 has 4.
@@ -151,7 +152,9 @@ def test_a_plan_may_name_a_chip_and_change_its_parameters(tmp_path: Path) -> Non
     # Two operations of 9 us, 3.5 times as fast on the only element.
     assert few == pytest.approx(0.7 / (2 * 9e-6 / 3.5 * RATE_RPS))
     assert load("scenario.config.pes.TCP = 1\n") == few
-    assert load("chip.file = 'few.toml'\nscenario.config.pes.TCP = 2\n") == pytest.approx(2 * few)
+    for key in ("pes.TCP", "accelerator.TCP.pes"):
+        part = f"chip.file = 'few.toml'\nscenario.config.{key} = 2\n"
+        assert load(part) == pytest.approx(2 * few)
 
 
 def test_the_limit_of_a_service_is_its_own_or_a_multiple_of_its_idle_time(tmp_path: Path) -> None:
@@ -232,6 +235,16 @@ def test_a_service_that_is_called_needs_no_rate_and_another_does(tmp_path: Path)
     (tmp_path / "plan.toml").write_text(PLAN)
     with pytest.raises(InputError, match=r"plan\.toml: rate of B = left out: must be given in rat"):
         sizing.read_plan(tmp_path / "plan.toml")
+
+
+def test_services_that_a_table_of_rates_leaves_out_are_told(tmp_path: Path) -> None:
+    found = answer(tmp_path, "rates_rps = { A = 1e6 }", WORKLOAD + _more("B") + _more("C"))
+    assert (found["needed_rps"], found["left_out"]) == ({"A": 1e6}, ["B", "C"])
+    said = " ".join(terminal.text(found).split())
+    assert "Not planned for, as the plan has no rate of them: B, C." in said
+    everything = answer(tmp_path, "", WORKLOAD + _more("B"))
+    assert everything["left_out"] == []
+    assert "Not planned for" not in terminal.text(everything)
 
 
 TABLE = "arrivals = { process = 'rates', rates = [[0, 1e6], [4000, 5e6], [5000, 8e6]] }"

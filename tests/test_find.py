@@ -113,7 +113,9 @@ def test_ends_of_the_range_are_answers(tmp_path: Path):
     found = CliRunner().invoke(command, [str(path), "--out", str(tmp_path / "out"), "--json"])
     assert isinstance(found.exception, accelflow.AccelflowError)
     assert "no value of config.pes.TCP keeps the limits" in str(found.exception)
-    assert json.loads(found.stdout)["best"] is None
+    printed = json.loads(found.stdout)
+    assert (printed["best"], printed["clear"]) == (None, None)
+    assert (everything.clear, nothing.clear) == (True, None)
 
 
 def test_saturation_breaks_every_limit(tmp_path: Path):

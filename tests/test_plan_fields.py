@@ -160,3 +160,43 @@ def test_values_of_a_plan_are_refused_when_it_is_read(
     place, text = f"{tmp_path / 'plan.toml'}: ", str(caught.value)
     assert text.startswith(place + message)
     assert "\n" not in text
+
+
+@pytest.mark.parametrize(
+    ("added", "message"),
+    [
+        ("[workload]\nx = 1", "workload = {'x': 1}: must be text: a suite's name, or the path of"),
+        ("[workload]\nservices = 3", "workload = {'services': 3}: must be text: a suite's name"),
+        ("[[workload.services]]\nx = 1", "workload = {'services': [{'x': 1}]}: must be text: "),
+        ("scenario.warmup = 4000", "scenario.warmup = 4000: must be less than the number of reque"),
+        ("scenario.arrivals = 3", "scenario.arrivals = 3: must be poisson, alibaba, azure or"),
+        ("scenario.arrivals = 2026-01-02", "scenario.arrivals = 2026-01-02: must be poisson, al"),
+        ("scenario.config.core.count = 2026-01-02", "scenario.config.core.count = 2026-01-02: mu"),
+        ("scenario.config.core.count = 0", "scenario.config.core.count = 0: must be a whole num"),
+        (
+            'scenario.config = { "pes.TCP" = 2, pes = { TCP = 3 } }',
+            "scenario.config.pes.TCP = 3: must be set only once",
+        ),
+        ('scenario.recording = "plan.toml"', "scenario.recording = 'plan.toml': must be the file"),
+        ('chip.file = "smal"', "chip.file = 'smal': must be a file, or one of paper"),
+        ('currency = "a\\u001b[31m"', "currency = 'a\\x1b[31m': must be text of at most 64"),
+        (f'currency = "{"x" * 65}"', "currency = 'xxxxxx"),
+        ("requests = 99", "requests = 99: must be a whole number from 100 to 10,000,000"),
+        (
+            "growth = { per_year_ratio = 100, years = 50 }",
+            "rates_rps.UniqId = 10000000.0: must be at most 1,000,000,000,000 after the growth",
+        ),
+        (
+            "rates_rps.Login = 1e-3\nrates_rps.CPost = 1e12",
+            "rates_rps.CPost = 1000000000000.0: must be at most 100,000,000,000 times the rate of",
+        ),
+    ],
+)
+def test_unusual_values_of_a_plan_are_named_as_in_its_file(
+    tmp_path: Path, added: str, message: str
+) -> None:
+    text = 'schema = "accelflow.plan/1"\nrates_rps.UniqId = 1e7\nscenario.profile = "paper"\n'
+    with pytest.raises(InputError) as caught:
+        plan_of(text + added, tmp_path)
+    assert str(caught.value).startswith(f"{tmp_path / 'plan.toml'}: {message}")
+    assert "\n" not in str(caught.value)

@@ -264,7 +264,10 @@ def test_the_example_answers_in_closed_form():
     [
         ("schema = 'accelflow.plan/9'", "schema = 'accelflow.plan/9': must be accelflow.plan/1"),
         ("rate_rps = {CPost = 1}", "key = 'rate_rps'"),
-        ("rates_rps = {CPost = -1}", "rates_rps.CPost = -1: must be a number from 0.001 to 1e+12"),
+        (
+            "rates_rps = {CPost = -1}",
+            "rates_rps.CPost = -1: must be a number from 0.001 to 1,000,000,000,000",
+        ),
         ("rates_rps = {CPots = 10}", "rates_rps: service = 'CPots': must be CPost, "),
         ("systems = ['accelflow', 'accelflow']", "must name each system once"),
         ("systems = ['relief', 'acelflow']", "systems[1] = 'acelflow': must be "),

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import accelflow
-from accelflow import InputError, studies
+from accelflow import InputError, sizing, studies
 from accelflow.cli.sweep import sweep as command
 from accelflow.studies.design import number_of_points, points
 from dask_cluster import wait_for_rows
@@ -292,6 +292,27 @@ def test_folders_of_others_are_refused(study_file: Path, tmp_path: Path):
         studies.sweep(study, newer)
     with pytest.raises(InputError, match="must be a folder"):
         studies.sweep(study, study_file)
+    with pytest.raises(InputError, match="--out = '/proc/x': must be a place that can be written"):
+        studies.sweep(study, Path("/proc/x"))
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "rows").touch()
+    with pytest.raises(InputError, match="other': must be empty or the folder of a study"):
+        studies.sweep(study, other)
+
+
+def test_a_file_of_another_kind_is_told_by_its_schema(tmp_path: Path):
+    path = tmp_path / "other.toml"
+    path.write_text('schema = "accelflow.plan/1"\nrates_rps.Login = 1\n')
+    for read in (studies.read_study, studies.read_find):
+        with pytest.raises(InputError, match=r"schema = 'accelflow.plan/1': must be accelflow.stu"):
+            read(path)
+    path.write_text('schema = "accelflow.study/1"\naxes.rate_rps = [1]\n')
+    with pytest.raises(InputError, match=r"schema = 'accelflow.study/1': must be accelflow.plan/1"):
+        sizing.read_plan(path)
+    path.write_text('schema = "accelflow.study/1"\n[find]\nleast = "rate_rps"\n')
+    with pytest.raises(InputError, match=r"axes = left out: must be .*; `accelflow find` reads"):
+        studies.read_study(path)
 
 
 def test_a_damaged_file_is_named(study_file: Path, tmp_path: Path):

@@ -124,6 +124,31 @@ SCENARIO = "[scenario]\n"
             "[axes]\nrate_rps = [1, 2]",
             "points times seeds = 20000000: must be at most 10,000,000",
         ),
+        (
+            "[2, 8]",
+            "[2, 8]\nconfig.pes.TCP = [4]",
+            "axes = 'config.pes.TCP': must be given only once",
+        ),
+        (
+            '[axes]\n"config.pes.TCP" = [2, 8]',
+            '[[points]]\n"config.pes.TCP" = 2\nconfig.pes.TCP = 3',
+            "points[0] = 'config.pes.TCP': must be given only once",
+        ),
+        (
+            "config.pes.TCP",
+            "config.accelerator.TCP.pes",
+            "axis = 'config.accelerator.TCP.pes': must be spelt config.pes.TCP",
+        ),
+        (
+            '"config.pes.TCP" = [2, 8]',
+            "rate_rps = { from = -1e308, to = 1e308 }",
+            "axes.rate_rps.to = 1e+308: must be less than 1.79769e+308 above low",
+        ),
+        (
+            '"config.pes.TCP" = [2, 8]',
+            "requests = { from = 100, to = 1e300, whole = true }",
+            "axes.requests.to = 1e+300: must be from -9007199254740992 to 9007199254740992, since",
+        ),
     ],
 )
 def test_values_of_a_study_are_refused_when_it_is_read(
@@ -140,6 +165,11 @@ def test_values_of_a_study_are_refused_when_it_is_read(
     ("old", "new", "message"),
     [
         ("from = 1", "from = 1.5", "find.range.from = 1.5: must be a whole number, since whole"),
+        (
+            ", whole = true",
+            "",
+            "find.range.whole = left out: must be true, since config.pes.TCP is",
+        ),
         ("to = 4", "to = 4.5", "find.range.to = 4.5: must be a whole number, since whole is true"),
         (SCENARIO, "[design]\nseeds = 2\n[scenario]\n", "design = given: must be left out with"),
         (SCENARIO, "[axes]\nrate_rps = [1]\n[scenario]\n", "axes = given: must be left out with"),
@@ -216,6 +246,30 @@ def test_a_whole_range_has_only_numbers_of_its_interval(tmp_path: Path) -> None:
     text = (BASE + GRID).replace("[2, 8]", "{ from = 2, to = 4, points = 9, whole = true }")
     found = [point["config.pes.TCP"] for point in points(study_of(text, tmp_path))]
     assert found == [2.0, 3.0, 4.0]
+
+
+@pytest.mark.parametrize("name", ["chip", "profile", "by_rate", "slo_us"])
+def test_a_search_needs_axes_with_numbers(tmp_path: Path, name: str) -> None:
+    for text, place in ((FIND, "find.least"), (GOAL, "find.axes key")):
+        with pytest.raises(InputError) as caught:
+            find_of(BASE + text.replace("config.pes.TCP", name), tmp_path)
+        assert refusal(caught, tmp_path).startswith(f"{place} = '{name}': must be an axis with num")
+
+
+def test_a_whole_range_may_be_of_a_scenarios_whole_numbers(tmp_path: Path) -> None:
+    axes = "[axes]\nrequests = { from = 100, to = 102, points = 3, whole = true }\n"
+    outcome = studies.sweep(study_of(BASE + axes, tmp_path), tmp_path / "out")
+    assert (outcome.simulated, outcome.skipped) == (3, ())
+    rows = pq.read_table(tmp_path / "out/design.parquet")
+    assert rows["axis.requests"].to_pylist() == [100, 101, 102]
+
+
+def test_an_axis_replaces_its_parameter_in_either_spelling(tmp_path: Path) -> None:
+    for config in ('{ "accelerator.TCP.pes" = 5 }', "{ accelerator = { TCP = { pes = 5 } } }"):
+        text = BASE.replace("[scenario]", f"[scenario]\nconfig = {config}") + GRID
+        study = study_of(text, tmp_path)
+        found = [study.at(point, 1).config for point in points(study)]
+        assert found == [{"pes.TCP": 2}, {"pes.TCP": 8}]
 
 
 def test_seeds_may_be_a_list_and_the_design_has_them(tmp_path: Path) -> None:

@@ -446,6 +446,24 @@ def test_unknown_options_in_python_are_refused(tmp_path: Path) -> None:
         watching.write_spans_timeline("otlp", [path], path, Shown(requests=(1,)))
 
 
+@pytest.mark.parametrize(
+    ("shown", "why"),
+    [
+        (Shown(), "must have at least one request: no span of otlp begins one"),
+        (Shown(services=("Login",)), "must have at least one request: no span of otlp begins one"),
+        (Shown(from_us=5.0), "must have at least one request to the chosen services in the time w"),
+    ],
+)
+def test_span_files_without_requests_are_named(tmp_path: Path, shown: Shown, why: str) -> None:
+    files = [tmp_path / "a.json", tmp_path / "b.json"]
+    for file in files:
+        file.write_text('{"resourceSpans": []}')
+    with pytest.raises(InputError) as caught:
+        watching.write_spans_timeline("otlp", files, tmp_path / "no.pftrace", shown)
+    assert str(caught.value).startswith(f"FILE = '{files[0]}, {files[1]}': {why}")
+    assert list(tmp_path.glob("*.pftrace")) == []
+
+
 def test_perfettos_own_processor_reads_it_without_errors(file: Path, small: Read) -> None:
     """By SQL; only where Perfetto's binary is: it is no package, and is not downloaded here."""
     processor = os.environ.get("TRACE_PROCESSOR") or shutil.which("trace_processor_shell")

@@ -23,8 +23,8 @@ from accelflow.errors import (
     as_input,
     file_path,
     instance_of,
+    number_within,
     one_of,
-    positive_number,
     refused,
     texts,
     whole_number,
@@ -51,7 +51,8 @@ __all__ = [
 #: is base64 text.
 Json: TypeAlias = dict[str, Any] | list[Any] | str | int | float | bool | None
 
-#: The longest time limit of a call, in seconds.
+#: The shortest and the longest time limit of a call, in seconds.
+_SHORTEST_S: Final = 1e-9
 _LONGEST_S: Final = 1e9
 
 #: The largest number of threads for coroutines.
@@ -457,7 +458,7 @@ def _check_call(
     """Raise InputError for a setting of a call that is not allowed."""
     instance_of("method", method, (str,), "the name of a method")
     if timeout_s is not None:
-        positive_number("timeout_s", timeout_s, _LONGEST_S)
+        number_within("timeout_s", timeout_s, _SHORTEST_S, _LONGEST_S)
     instance_of("cancel", cancel, (Cancel, NoneType), "a Cancel or None")
     instance_of("idempotent", idempotent, (bool,), "True or False")
 

@@ -9,6 +9,7 @@ import os
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from datetime import date, time
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, ClassVar, Final
@@ -132,6 +133,8 @@ def refused(place: str, value: object, allowed: str = "", known: Iterable[str] =
     shown = fspath(value) if isinstance(value, PathLike) else value
     if isinstance(shown, str):
         shown = _cut(shown)
+    elif isinstance(shown, date | time):  # TOML's, not Python's spelling
+        shown = _NoValue(shown.isoformat())
     elif len(text := repr(shown)) > _LONGEST:
         shown = _NoValue(_cut(text))
     place = _cut(place)

@@ -22,6 +22,7 @@ __all__ = [
     "Engine",
     "Parameter",
     "accelerators",
+    "canonical",
     "check_count",
     "check_numbers",
     "checked",
@@ -228,6 +229,20 @@ def _flatten(tree: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
             yield from _flatten(value, f"{name}.")
         else:
             yield name, value
+
+
+def canonical(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return `values` by the keys of the simulated server's parameters.
+
+    ``accelerator.TCP.pes`` becomes ``pes.TCP``. Unknown keys stay, and so does the second spelling
+    of a parameter that is set twice, for checks to refuse.
+    """
+    keys = {each.also: each.key for each in parameters() if each.also}
+    named = {name: keys.get(name, name) for name in values}
+    return {
+        key if key == name or key not in values else name: values[name]
+        for name, key in named.items()
+    }
 
 
 def configured(values: Mapping[str, Any], place: str = "") -> dict[str, float]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 import numbers
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
 from os import PathLike, fspath
@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Final, Protocol, TypeAlias, TypedDict
 
 from accelflow import _native, arcus
-from accelflow.chips import Chip, named_chips
+from accelflow.chips import Chip, config_schema, named_chips
 from accelflow.errors import AccelflowError, InputError, reading, refused, unreadable, unwritable
 from accelflow.files import parse_json, parse_toml, read_text, write_whole
 from accelflow.parameters import flattened
@@ -55,6 +55,7 @@ __all__ = [
     "Scenario",
     "check_plain",
     "document",
+    "fields_schema",
     "hashed",
     "loaded",
     "read_scenario",
@@ -478,9 +479,12 @@ def recording_text(place: str, name: object, folder: Path) -> str:
     if not isinstance(name, str):
         raise refused(place, name, "must be the path of a recording's file")
     try:
-        return read_text(folder / name)
+        text = read_text(folder / name)
     except (OSError, ValueError) as error:
         raise unreadable(place, name, error) from error
+    if not text.lstrip().startswith("{"):
+        raise refused(place, name, "must be the file of a recording, a JSON object")
+    return text
 
 
 def check_plain(place: str, value: object) -> None:
@@ -536,6 +540,25 @@ def write_scenario(scenario: Scenario, path: str | PathLike[str]) -> None:
 def scenario_schema() -> str:
     """Return the JSON Schema of a scenario's file, as text."""
     return _native.scenario_schema()
+
+
+def fields_schema(names: Iterable[str]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the JSON Schema of a table with the fields `names` of a scenario, and its definitions.
+
+    Such a table of another file may name files, and nest the parameters in ``config``.
+    """
+    tree = json.loads(_native.scenario_schema())
+    found = {name: tree["properties"][name] for name in names}
+    if "recording" in found:
+        found["recording"] = {
+            "type": "string",
+            "description": "The file of a recording, the source of costs and payload sizes.",
+        }
+    if "config" in found:
+        found["config"] = {"$ref": "#/$defs/Config"}
+    table = {"type": "object", "properties": found, "additionalProperties": False}
+    limits = {name: tree["$defs"][name] for name in ("Limit", "Limiter", "TimeLimiter")}
+    return table, {"Config": config_schema("#/$defs/Config"), **limits}
 
 
 #: The mean rate of a service in requests per second that the paper takes from Alibaba (AccelFlow,

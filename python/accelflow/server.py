@@ -36,7 +36,6 @@ from accelflow.errors import (
     instance_of,
     number_within,
     one_of,
-    positive_number,
     refusals,
     refused,
     texts,
@@ -67,7 +66,8 @@ _LOG: Final = logging.getLogger(__name__)
 #: How long coroutines may take to be cancelled when the server stops.
 _FAREWELL_S: Final = 5.0
 
-#: The longest time, in seconds.
+#: The shortest and the longest time, in seconds.
+_SHORTEST_S: Final = 1e-9
 _LONGEST_S: Final = 1e9
 
 #: The arguments and the request.
@@ -192,7 +192,7 @@ class Server:
         """
         instance_of("name", name, (str,), "the name of a function")
         if due_within_s is not None:
-            positive_number("due_within_s", due_within_s, _LONGEST_S)
+            number_within("due_within_s", due_within_s, _SHORTEST_S, _LONGEST_S)
         takes_request = _takes_request(name, handler)
 
         def call(*given: Any) -> Any:

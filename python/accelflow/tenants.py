@@ -28,7 +28,8 @@ Priority: TypeAlias = Literal["low", "normal", "high"]
 #: No count, and no message in bytes, is larger.
 _MOST: Final = 2**31 - 1
 
-#: The longest time, in seconds.
+#: The shortest and the longest time, in seconds.
+_SHORTEST_S: Final = 1e-9
 _LONGEST_S: Final = 1e9
 
 #: The most tokens that a bucket holds: its register has 32 bits.
@@ -197,7 +198,7 @@ class Tenant:
                 whole_number(f"{place}: {setting}", getattr(self, setting), 1, _MOST)
         one_of(f"{place}: priority", self.priority, get_args(Priority))
         if self.due_within_s is not None:
-            positive_number(f"{place}: due_within_s", self.due_within_s, _LONGEST_S)
+            number_within(f"{place}: due_within_s", self.due_within_s, _SHORTEST_S, _LONGEST_S)
 
 
 def _check_percent(name: str, value: float) -> None:

@@ -146,8 +146,15 @@ def write_spans_timeline(
     try:
         with writing("path", path), refusals():
             return write_whole(path, lambda file: _native.spans_timeline(kind, names, file, asked))
-    except InputError:
-        raise
+    except InputError as error:
+        # Without any service, the engine has none to name.
+        none = str(error).rstrip().endswith(": must be")
+        if error.place != "timeline" and not none:
+            raise
+        allowed = "must have at least one request to the chosen services in the time window"
+        if none or shown == Shown():
+            allowed = f"must have at least one request: no span of {kind} begins one"
+        raise refused("FILE", ", ".join(names), allowed) from error
     except AccelflowError as error:
         # Begins with a file that is read, not with the timeline that is written.
         if str(error).startswith(("FILE = ", *names)):

@@ -170,7 +170,7 @@ def schema_pages(root: Path) -> dict[str, str]:
 
 def schema_page(name: str, tree: Mapping[str, Any]) -> Iterator[str]:
     """Yield the lines of a schema's page: a table for each object in it."""
-    yield from (f"# The file of a {name}", "", str(tree.get("description", "")), "")
+    yield from (f"# Files: {name}", "", str(tree.get("description", "")), "")
     yield f"`accelflow schema {name}` prints the schema."
     yield ""
     yield from fields_of(tree)
@@ -198,6 +198,8 @@ def kind_of(tree: Mapping[str, Any]) -> str:
     """Say in a few words what a value may be."""
     if "$ref" in tree:
         name = str(tree["$ref"]).rsplit("/", 1)[-1]
+        if tree["$ref"] != f"#/$defs/{name}":  # a member of another table
+            return "as " + " ".join(f"`{key}`" for key in tree["$ref"].split("/properties/")[1:])
         return f"[{name}](#{name.lower()})"
     if ways := tree.get("oneOf") or tree.get("anyOf"):
         return " or ".join(dict.fromkeys(kind_of(way) for way in ways))

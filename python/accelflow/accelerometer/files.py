@@ -3,20 +3,34 @@
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 from accelflow.accelerometer.histograms import read_histogram
 from accelflow.accelerometer.service import Kernel, Queue, Range, Service, Sizes
-from accelflow.errors import LEFT_OUT, InputError, refused, unreadable, with_schema
+from accelflow.errors import (
+    LEFT_OUT,
+    InputError,
+    finite_number,
+    number_within,
+    positive_number,
+    refused,
+    unreadable,
+    with_schema,
+)
 from accelflow.files import parse_toml, read_text
 
 #: Seconds in each unit of time that may replace cycles.
 _TIMES: Final = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3}
 #: The inputs that accept a time, such as setup_us for setup_cycles.
 _TIMED: Final = ("setup", "transfer", "queue", "thread_switch")
+#: The largest clock of a file, so that its cycles a second are finite.
+_MOST_GHZ: Final = 1e290
+#: The largest cost of an offload that the model takes.
+_MOST_CYCLES: Final = 1e18
 #: Words of the paper's tables and the authors' program for a parameter that does not apply.
 _NOT_APPLICABLE: Final = ("na", "n/a", "-")
 
@@ -139,9 +153,11 @@ def _nine_value(name: str, word: str, line: int, path: Path) -> float | None:
     if word.lower() in _NOT_APPLICABLE:
         return None
     try:
-        return float(word.replace("_", ""))
+        return finite_number(name, float(word.replace("_", "")))
     except ValueError as error:
         raise refused(f"{path}:{line}: {name}", word, "must be a number or NA") from error
+    except InputError as error:
+        raise refused(f"{path}:{line}: {name}", word, "must be a finite number") from error
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -247,7 +263,10 @@ def _service(tree: Mapping[str, Any], path: str, folder: Path) -> Service:
         allowed = "must be given, unless host_ghz is given"
         raise refused(f"{path}: host_cycles_per_s", LEFT_OUT, allowed)
     name, value = host
-    cycles = _scaled(value, 1e9 if name == "host_ghz" else 1.0, f"{path}: {name}")
+    if isinstance(value, list):
+        raise refused(f"{path}: {name}", value, "must be a number or a range")
+    place = f"{path}: {name}"
+    cycles = _scaled(value, 1e9, place, _check_ghz) if name == "host_ghz" else _value(value, place)
     rows = tree.get("kernels", LEFT_OUT)
     if not isinstance(rows, list) or not rows or not all(isinstance(r, Mapping) for r in rows):
         raise refused(f"{path}: kernels", rows, "must be one table or more, [[kernels]]")
@@ -379,7 +398,11 @@ def _kernel(row: Mapping[str, Any], host: float | Range, place: str) -> Kernel:
             if isinstance(host, Range):
                 allowed = f"must be given as {name}_cycles, since host_cycles_per_s is a range"
                 raise refused(f"{place}.{chosen}", value, allowed)
-            given[f"{name}_cycles"] = _scaled(value, _TIMES[unit] * host, f"{place}.{chosen}")
+            factor = _TIMES[unit] * host
+            # The model refuses other clocks.
+            most = _MOST_CYCLES / factor if 0 < factor < math.inf else math.inf
+            check = partial(_check_time, most=most)
+            given[f"{name}_cycles"] = _scaled(value, factor, f"{place}.{chosen}", check)
         elif chosen != "queue":
             given[chosen] = _value(value, f"{place}.{chosen}")
     for name in ("threading", "kernel_share_ratio", "offloads_per_s"):
@@ -463,12 +486,33 @@ def _value(value: Any, place: str) -> Any:
     return Range(**{name: _number(item, f"{place}.{name}") for name, item in value.items()})
 
 
-def _scaled(value: Any, factor: float, place: str) -> Any:
+def _scaled(value: Any, factor: float, place: str, check: Callable[[str, Any], object]) -> Any:
+    """Return the value at `place` times `factor`; `check` refuses numbers, by their place."""
     value = _value(value, place)
-    if isinstance(value, Range):
-        parts = {f.name: getattr(value, f.name) for f in fields(Range)}
-        return Range(**{k: None if v is None else v * factor for k, v in parts.items()})
-    return [item * factor for item in value] if isinstance(value, list) else value * factor
+    if isinstance(value, list):
+        for i, item in enumerate(value):
+            check(f"{place}[{i}]", item)
+        return [item * factor for item in value]
+    if not isinstance(value, Range):
+        check(place, value)
+        return value * factor
+    parts = {f.name: getattr(value, f.name) for f in fields(Range)}
+    given = {name: part for name, part in parts.items() if part is not None}
+    for name, part in given.items():
+        # A standard deviation of 0 is no range; the model says so.
+        if name != "sd" or part != 0:
+            check(f"{place}.{name}", part)
+    if "min" in given and "max" in given and not given["min"] < given["max"]:
+        raise refused(f"{place}.max", given["max"], f"must be above min, which is {given['min']:g}")
+    return Range(**{name: part * factor for name, part in given.items()})
+
+
+def _check_time(place: str, value: Any, most: float) -> None:
+    number_within(place, value, 0.0, most)
+
+
+def _check_ghz(place: str, value: Any) -> None:
+    positive_number(place, value, _MOST_GHZ)
 
 
 def _number(value: Any, place: str) -> float:

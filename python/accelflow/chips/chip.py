@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
@@ -13,10 +13,12 @@ from accelflow import _native
 from accelflow.errors import AccelflowError, InputError, refused, unreadable
 from accelflow.files import read_text
 
-__all__ = ["Chip", "chip_schema", "read_chip", "read_config"]
+__all__ = ["Chip", "chip_schema", "config_schema", "read_chip", "read_config"]
 
 #: The most characters of a chip's name.
 _LONGEST_NAME: Final = 64
+#: The keys of a chip's file that are no parameters.
+_OF_CHIP: Final = frozenset({"schema", "name", "description"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,3 +83,39 @@ def read_config(path: str | PathLike[str]) -> dict[str, float]:
 def chip_schema() -> str:
     """Return the JSON Schema of a chip's file, as text."""
     return _native.chip_schema()
+
+
+def config_schema(place: str) -> dict[str, Any]:
+    """Return the JSON Schema of a table ``config``: the parameters of the simulated server.
+
+    Parameters are in nested tables as in a chip's file, or have keys with dots. `place` is the
+    pointer to the schema in its document, such as ``#/$defs/Config``.
+    """
+    chip = json.loads(_native.chip_schema())["properties"]
+    nested = {key: _plain(value) for key, value in chip.items() if key not in _OF_CHIP}
+    return {
+        "type": "object",
+        "description": "The values of server parameters; `accelflow explain` lists them.",
+        "properties": nested | dict(_dotted(nested, "", place)),
+        "additionalProperties": False,
+    }
+
+
+def _plain(tree: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the schema `tree` of a chip's table or value without descriptions of parameters."""
+    plain = {key: value for key, value in tree.items() if key != "description"}
+    if "properties" in plain:
+        plain["properties"] = {key: _plain(value) for key, value in plain["properties"].items()}
+    return plain
+
+
+def _dotted(
+    properties: Mapping[str, Any], prefix: str, place: str
+) -> Iterator[tuple[str, dict[str, str]]]:
+    """Yield the key with dots of each parameter in nested tables, and a reference to its schema."""
+    for key, value in properties.items():
+        inner = f"{place}/properties/{key}"
+        if "properties" in value:
+            yield from _dotted(value["properties"], f"{prefix}{key}.", inner)
+        elif prefix:
+            yield f"{prefix}{key}", {"$ref": inner}

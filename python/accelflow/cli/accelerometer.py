@@ -33,7 +33,7 @@ from accelflow.cli.deciding import (
 from accelflow.cli.interrupts import interruptible
 from accelflow.cli.naming import left_out
 from accelflow.cli.pages import REPORT, check_report, written
-from accelflow.cli.places import WRITTEN, WRITTEN_FOLDER, check_apart
+from accelflow.cli.places import WRITTEN_FOLDER, check_apart, written_as
 from accelflow.errors import LEFT_OUT, InputError, refused, unwritable
 from accelflow.files import write_whole
 from accelflow.page import command_line
@@ -148,7 +148,7 @@ _FILE: Final = click.Path(path_type=Path, dir_okay=False)
 )
 @click.option(
     "--out",
-    type=WRITTEN,
+    type=written_as(".toml"),
     metavar="FILE",
     help="With --recording: write the service to this file, for editing.",
 )

@@ -12,7 +12,7 @@ from accelflow import arcus
 from accelflow.cli.interrupts import interruptible
 from accelflow.cli.output import busy
 from accelflow.cli.pages import REPORT, check_report, written
-from accelflow.cli.places import WRITTEN
+from accelflow.cli.places import written_as
 from accelflow.errors import LEFT_OUT, refused, unwritable
 from accelflow.files import write_whole
 from accelflow.page import command_line
@@ -187,7 +187,7 @@ def _promises(flow: dict[str, Any]) -> list[str]:
 )
 @click.option(
     "--out",
-    type=WRITTEN,
+    type=written_as(".json"),
     metavar="FILE.json",
     help="Write the table to this file, for `accelflow arcus plan --profiles`.",
 )

@@ -27,7 +27,7 @@ from accelflow.cli.naming import file_once
 from accelflow.cli.output import Output, bar
 from accelflow.cli.pages import REPORT, check_report, page_samples
 from accelflow.cli.pages import written as written_page
-from accelflow.cli.places import WRITTEN, check_apart, check_place
+from accelflow.cli.places import check_apart, check_place, written_as
 from accelflow.cli.precise import (
     asked_precision,
     check_reached,
@@ -67,7 +67,7 @@ _DEFAULT = simulation.Scenario()
     "saved_file",
     text="Write WORKLOAD and the options to this file, for --scenario.",
     metavar="FILE.json",
-    kind=WRITTEN,
+    kind=written_as(".json"),
 )
 @click.option(
     "--orchestrator",
@@ -239,7 +239,7 @@ _DEFAULT = simulation.Scenario()
 @click.option(
     "--spans",
     "spans_file",
-    type=WRITTEN,
+    type=written_as(".jsonl", ".json", ".ndjson"),
     metavar="FILE",
     help="Write the requests of the first seed as spans, in OTLP JSON lines; needs exactly one"
     " --orchestrator, and at most one --chip.",
@@ -419,7 +419,7 @@ def _check_costs(context: click.Context, scenario: simulation.Scenario) -> None:
 
 
 def _check_slo_factor(context: click.Context, scenario: simulation.Scenario) -> None:
-    """Raise InputError for --slo-factor if every service of the workload has an SLO of its own."""
+    """Raise InputError for --slo-factor if every simulated service has an SLO of its own."""
     if context.get_parameter_source("slo_factor") is not ParameterSource.COMMANDLINE:
         return
     workload: Any = scenario.workload
@@ -429,8 +429,9 @@ def _check_slo_factor(context: click.Context, scenario: simulation.Scenario) -> 
         keys = {"slo_us", "slo_factor"}
         by_default = keys & set(workload.get("defaults", ()))
         stated |= {each["name"] for each in workload["services"] if by_default or keys & set(each)}
-    if stated.issuperset(names):
-        allowed = "must be left out, since every service has an SLO of its own (slo_us, slo_factor)"
+    if stated.issuperset(scenario.services or names):
+        which = "every chosen service" if scenario.services else "every service"
+        allowed = f"must be left out, since {which} has an SLO of its own (slo_us, slo_factor)"
         raise refused("--slo-factor", scenario.slo_factor, allowed)
 
 

@@ -12,7 +12,7 @@ from accelflow import simulation
 from accelflow.cli import offered
 from accelflow.cli.naming import left_out
 from accelflow.cli.parameter_page import markdown
-from accelflow.cli.places import WRITTEN
+from accelflow.cli.places import written_as
 from accelflow.errors import refused
 from accelflow.files import write_whole
 from accelflow.parameters import Engine, Parameter, engines
@@ -27,7 +27,7 @@ _WIDTH = 96
 @click.option(
     "--markdown",
     "page",
-    type=WRITTEN,
+    type=written_as(".md", ".markdown"),
     metavar="FILE",
     help="Write all parameters to FILE, as docs/parameters.md has them.",
 )

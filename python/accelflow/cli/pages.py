@@ -7,7 +7,7 @@ from typing import Any, Final
 import click
 from rich.console import Console
 
-from accelflow.cli.places import WRITTEN, check_file
+from accelflow.cli.places import check_file, written_as
 from accelflow.errors import unwritable
 from accelflow.page import Page, write_page
 from accelflow.simulation import Scenario, loaded, orchestrators, services
@@ -21,7 +21,7 @@ _MOST_SAMPLES: Final = 1_000_000
 REPORT: Final[Callable[[Callable[..., Any]], Callable[..., Any]]] = click.option(
     "--report",
     "report_file",
-    type=WRITTEN,
+    type=written_as(".html", ".htm"),
     metavar="FILE.html",
     help="Write a self-contained page with plots, tables, settings and the command.",
 )

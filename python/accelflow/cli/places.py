@@ -17,6 +17,7 @@ __all__ = [
     "check_file",
     "check_place",
     "check_written",
+    "written_as",
 ]
 
 #: Parameters of files that a command reads and may write again, by the option that writes them.
@@ -24,7 +25,22 @@ _UPDATED: Final = {"out": ("into", "base"), "saved_file": ("scenario_file",)}
 
 
 class _Written(click.Path[Path]):
-    """The type of an option for an output file or folder, which :func:`check_written` checks."""
+    """The type of an option for an output file or folder, which :func:`check_written` checks.
+
+    A file in one fixed format has one of the `endings`; with none, the name may have any ending.
+    """
+
+    endings: tuple[str, ...] = ()
+
+
+def written_as(*endings: str) -> click.Path[Path]:
+    """Return the type of an option for an output file whose format has the extensions `endings`.
+
+    The first is the usual one. Names without an extension are allowed.
+    """
+    found = _Written(path_type=Path, dir_okay=False)
+    found.endings = endings
+    return found
 
 
 #: The type of an option for an output file.
@@ -86,6 +102,19 @@ def check_written(given: Iterable[tuple[click.Parameter, str, Any]]) -> None:
                     continue
                 if any(_same(place, path) for path in _paths(values)):
                     raise refused(option, str(place), f"must differ from the file of {name}")
+            _check_ending(place, option, parameter.type.endings)
+
+
+def _check_ending(place: Path, option: str, endings: tuple[str, ...]) -> None:
+    """Raise InputError if the extension of a file is that of another format than it will have."""
+    ending = place.suffix.lower()
+    # "run-0.5" has no extension, and a device or a pipe has any name.
+    plain = not re.fullmatch(r"\.[a-z][a-z0-9]*", ending) or (
+        place.exists() and not place.is_file()
+    )
+    if endings and not plain and ending not in endings:
+        allowed = f"must end in {' or '.join(endings)}, the format of the file"
+        raise refused(option, str(place), allowed)
 
 
 def check_apart(files: Mapping[str, Path | None], folder: Path, own: str) -> None:

@@ -11,7 +11,7 @@ import click
 from click.core import ParameterSource
 from rich.console import Console
 
-from accelflow.cli.places import WRITTEN
+from accelflow.cli.places import written_as
 from accelflow.cli.running import TIME_LIMIT
 from accelflow.errors import AccelflowError, refused, unwritable
 from accelflow.files import write_whole
@@ -78,7 +78,7 @@ def length_options(command: _Command) -> _Command:
     samples = click.option(
         "--samples",
         "samples_file",
-        type=WRITTEN,
+        type=written_as(".parquet"),
         metavar="FILE.parquet",
         help="Write a row for each counted request, at most 2,000,000 per seed: arrival, response"
         " time and its parts.",

@@ -11,7 +11,7 @@ from rich.console import Console
 from accelflow import prediction
 from accelflow.cli import offered
 from accelflow.cli.assignments import read_settings
-from accelflow.cli.places import WRITTEN
+from accelflow.cli.places import written_as
 from accelflow.errors import one_of, refused, unreadable, unwritable
 from accelflow.files import parse_json, read_text, write_whole
 from accelflow.handlers import check_form
@@ -122,11 +122,14 @@ def _share(option: str, percent: float) -> float:
     help="Set a parameter of the simulated server; repeatable.",
 )
 @click.option(
-    "--out", type=WRITTEN, metavar="FILE.json", help="Also write the results to this file."
+    "--out",
+    type=written_as(".json"),
+    metavar="FILE.json",
+    help="Also write the results to this file.",
 )
 @click.option(
     "--save-recording",
-    type=WRITTEN,
+    type=written_as(".json"),
     metavar="FILE.json",
     help="Also write the recording of the live server to this file.",
 )

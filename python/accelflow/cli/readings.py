@@ -16,7 +16,7 @@ from accelflow.cli.campaigns import (
     threads_option,
 )
 from accelflow.cli.naming import left_out
-from accelflow.cli.places import WRITTEN
+from accelflow.cli.places import written_as
 from accelflow.readings import (
     EXPERIMENTS,
     PAGE,
@@ -72,7 +72,7 @@ def _choice_names() -> list[str]:
 )
 @click.option(
     "--held",
-    type=WRITTEN,
+    type=written_as(".json"),
     metavar="FILE.json",
     help="Also write each reading's results to this file, as `accelflow reproduce` quotes them.",
 )

@@ -17,7 +17,7 @@ from accelflow import Server, _native
 from accelflow.calibration import measure
 from accelflow.cli.naming import left_out
 from accelflow.cli.output import bar
-from accelflow.cli.places import WRITTEN
+from accelflow.cli.places import written_as
 from accelflow.errors import LEFT_OUT, AccelflowError, InputError, refused, unreadable, unwritable
 from accelflow.files import parse_json, read_text, why, write_whole
 from accelflow.handlers import find_setup, set_up
@@ -70,7 +70,9 @@ class _Settings:
     metavar="FILE",
     help="A recording from which services that got no requests are taken.",
 )
-@click.option("--out", type=WRITTEN, required=True, metavar="FILE", help="File for the recording.")
+@click.option(
+    "--out", type=written_as(".json"), required=True, metavar="FILE", help="File for the recording."
+)
 @click.option(
     "--interface",
     type=_FILE,

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from accelflow.cli.pages import written
-from accelflow.cli.places import WRITTEN
+from accelflow.cli.places import written_as
 from accelflow.errors import AccelflowError, refused, unreadable
 from accelflow.files import parse_json, read_text
 from accelflow.page import command_line
@@ -18,7 +18,7 @@ from accelflow.report.page import comparison_page
 @click.argument("results_file", metavar="RESULTS", type=click.Path(path_type=Path, dir_okay=False))
 @click.option(
     "--out",
-    type=WRITTEN,
+    type=written_as(".html", ".htm"),
     required=True,
     metavar="FILE.html",
     help="File for the page.",

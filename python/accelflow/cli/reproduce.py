@@ -25,7 +25,7 @@ from accelflow.cli.doubts import plain_warnings
 from accelflow.cli.naming import left_out
 from accelflow.cli.output import Output
 from accelflow.cli.pages import REPORT, check_report, written
-from accelflow.cli.places import WRITTEN, check_apart
+from accelflow.cli.places import check_apart, written_as
 from accelflow.cli.recorded import recorded
 from accelflow.errors import refused
 from accelflow.page import command_line
@@ -101,7 +101,7 @@ from accelflow.reproduce import (
 @click.option(
     "--implications",
     "implications_at",
-    type=WRITTEN,
+    type=written_as(".md", ".markdown"),
     metavar="FILE.md",
     help="Only write a page of what follows from the paper's printed figures, with proofs.",
 )

@@ -5,7 +5,7 @@ from typing import Final
 
 import click
 
-from accelflow import simulation
+from accelflow import simulation, sizing, studies
 from accelflow.chips import chip_schema
 from accelflow.cli import offered
 from accelflow.plans import plan_schema
@@ -16,6 +16,8 @@ _SCHEMAS: Final[Mapping[str, Callable[[], str]]] = {
     "chip": chip_schema,
     "plan": plan_schema,
     "scenario": simulation.scenario_schema,
+    "sizing": sizing.sizing_schema,
+    "study": studies.study_schema,
     "workload": workload_schema,
 }
 
@@ -25,8 +27,9 @@ _SCHEMAS: Final[Mapping[str, Callable[[], str]]] = {
 def schema(name: str) -> None:
     """Print the JSON Schema of a kind of file.
 
-    `chip` is a file for `--chip`, `plan` for `accelflow arcus plan`, `scenario` for `accelflow
-    compare --scenario`, and `workload` a file of services. Editors use the schema to complete and
-    check files.
+    `chip` is a file for `--chip`, `plan` is ARCUS's plan, for `accelflow arcus plan`, `scenario` is
+    for `accelflow compare --scenario`, `sizing` is the plan of a fleet, for `accelflow size`,
+    `study` is for `accelflow sweep` and `accelflow find`, and `workload` is a file of services.
+    Editors use the schema to complete and check files.
     """
     click.echo(_SCHEMAS[name](), nl=False)

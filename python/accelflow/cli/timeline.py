@@ -10,7 +10,7 @@ from rich.console import Console
 from accelflow import watching
 from accelflow.cli.listing import Group
 from accelflow.cli.output import bar
-from accelflow.cli.places import WRITTEN
+from accelflow.cli.places import written_as
 from accelflow.errors import InputError, refused
 from accelflow.simulation import Scenario
 from accelflow.watching import KINDS_OF_SPANS, Shown
@@ -18,6 +18,8 @@ from accelflow.watching import KINDS_OF_SPANS, Shown
 __all__ = ["check_timeline", "timeline", "timeline_options", "write_timeline"]
 
 _FILE: Final = click.Path(path_type=Path, dir_okay=False)
+#: The extensions of timelines for Perfetto.
+_TIMELINE: Final = written_as(".pftrace", ".perfetto-trace")
 
 #: The option's name after ``--timeline-``, by the field of `Shown` that the option sets.
 _OPTIONS: Final = {"from_us": "from", "for_us": "for", "requests": "request", "slowest": "slowest"}
@@ -32,7 +34,7 @@ def timeline_options(command: Command) -> Command:
         click.option(
             "--timeline",
             "timeline_file",
-            type=WRITTEN,
+            type=_TIMELINE,
             metavar="FILE.pftrace",
             help="Write a timeline for https://ui.perfetto.dev: at most 10,000 requests, of all "
             "systems together, with the first seed.",
@@ -155,7 +157,7 @@ def timeline() -> None:
     help="Format of the files, as for `accelflow import`.",
 )
 @click.option(
-    "--out", type=WRITTEN, required=True, metavar="FILE.pftrace", help="Write the timeline here."
+    "--out", type=_TIMELINE, required=True, metavar="FILE.pftrace", help="Write the timeline here."
 )
 @click.option(
     "--from",

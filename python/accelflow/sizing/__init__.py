@@ -7,6 +7,7 @@ explains plan, method and limits.
 
 from accelflow.sizing.answer import SCHEMA, size
 from accelflow.sizing.plan import Chip, Electricity, Growth, Limits, Plan, Server, read_plan
+from accelflow.sizing.schema import sizing_schema
 from accelflow.sizing.simulated import Searched
 from accelflow.sizing.sweep import sweep
 
@@ -21,5 +22,6 @@ __all__ = [
     "Server",
     "read_plan",
     "size",
+    "sizing_schema",
     "sweep",
 ]

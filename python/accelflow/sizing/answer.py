@@ -21,7 +21,7 @@ from accelflow.sizing.fleet import (
     server_w,
     servers_for,
 )
-from accelflow.sizing.plan import Plan, demands, small_share
+from accelflow.sizing.plan import Plan, demands, left_out, small_share
 from accelflow.sizing.simulated import Measured, Searched, measure, search
 
 __all__ = ["SCHEMA", "recording_of", "size"]
@@ -112,6 +112,7 @@ def size(
         "schema": SCHEMA,
         "plan": {**asdict(plan), "workload": _workload_name(plan)},
         "needed_rps": plan.needed_rps,
+        "left_out": left_out(plan),
         "slo_us": slo_us,
         "systems": systems,
     }

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from datetime import date, time
 from itertools import pairwise
 from os import PathLike
 from pathlib import Path
@@ -15,7 +17,7 @@ from accelflow import _native
 from accelflow.chips import find_chip
 from accelflow.errors import GIVEN, LEFT_OUT, InputError, one_of, reading, refused
 from accelflow.files import parse_toml, read_text
-from accelflow.parameters import CUSTOM, accelerators, flattened
+from accelflow.parameters import CUSTOM, accelerators, canonical, flattened
 from accelflow.scenario import Scenario, document, recording_text, resolved
 from accelflow.simulation import services
 from accelflow.simulation import systems as known_systems
@@ -34,9 +36,20 @@ _OF_PLAN: Final = frozenset(
     | {"chips", "placement", "requests", "seed", "slo_us", "slo_factor"}
 )
 
-_LEAST_RPS: Final = 1e-3
-_MOST_RPS: Final = 1e12
+#: The fields of a scenario that a plan's table ``scenario`` may set.
+SCENARIO: Final = tuple(each.name for each in fields(Scenario) if each.name not in _OF_PLAN)
+
+#: The smallest and the largest rate of a service.
+LEAST_RPS: Final = 1e-3
+MOST_RPS: Final = 1e12
+#: The smallest and the largest limit of a P99, and relative error.
+P99_US: Final = (1e-3, 1e9)
+RELATIVE_ERROR: Final = (0.0, 1.0)
 _MOST_YEARS: Final = 50.0
+#: The most characters of a currency's name.
+LONGEST_CURRENCY: Final = 64
+#: The largest ratio of two services' rates, so that a server may have a small share of both.
+_MOST_RATIO: Final = 1e11
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -183,7 +196,7 @@ class Plan:
         return Scenario(
             **{
                 **self.scenario,
-                "config": {**self.chip.config, **self.scenario.get("config", {})},
+                "config": {**self.chip.config, **canonical(self.scenario.get("config", {}))},
                 "workload": self.workload,
                 "orchestrators": (system,),
                 "services": tuple(self.effective_rps),
@@ -208,7 +221,10 @@ def _callees(phase: Mapping[str, Any]) -> list[tuple[str, bool]]:
     ]
 
 
-_TABLES: Final = {
+_WORKLOAD: Final = "must be text: a suite's name, or the path of a workload's file"
+
+#: The tables of a plan's file with the dataclasses that they fill.
+TABLES: Final = {
     "growth": Growth,
     "limits": Limits,
     "server": Server,
@@ -216,7 +232,7 @@ _TABLES: Final = {
     "electricity": Electricity,
 }
 #: The smallest and the largest allowed number, by ``key`` or ``table.key``.
-_RANGES: Final[Mapping[str, tuple[float, float]]] = {
+RANGES: Final[Mapping[str, tuple[float, float]]] = {
     "growth.per_year_ratio": (-0.99, 100.0),
     "growth.years": (0.0, _MOST_YEARS),
     "limits.utilization_ratio": (0.01, 1.0),
@@ -235,7 +251,8 @@ _RANGES: Final[Mapping[str, tuple[float, float]]] = {
     "requests": (100, 10_000_000),
     "seeds": (2, 100),
 }
-_WHOLE: Final = frozenset({"limits.spare_servers", "requests", "seeds"})
+#: The numbers that must be whole.
+WHOLE: Final = frozenset({"limits.spare_servers", "requests", "seeds"})
 
 
 def read_plan(path: str | PathLike[str]) -> Plan:
@@ -257,6 +274,8 @@ def _read_files(tree: dict[str, Any], folder: Path) -> None:
 
     A workload's file may state rates and errors of costs that the plan leaves out.
     """
+    if not isinstance(tree.get("workload", ""), str):
+        raise refused("workload", tree["workload"], _WORKLOAD)
     if is_file(tree.get("workload")):
         workload = load_workload(folder / tree["workload"])
         tree["workload"] = workload
@@ -286,7 +305,10 @@ def _with_config(chip: Mapping[str, Any], folder: Path) -> dict[str, Any]:
             "must be text: the path of a chip's file, or a name listed by `accelflow chip list`"
         )
         raise refused("chip.file", place, allowed)
-    found = find_chip(str(folder / place) if Path(place).suffix else place)
+    try:
+        found = find_chip(str(folder / place) if Path(place).suffix else place)
+    except InputError as error:
+        raise (error.at("chip.file") if error.place == "chip" else error) from error
     return {**values, "config": found.config}
 
 
@@ -344,16 +366,16 @@ def _errors_of(workload: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _plan(tree: Mapping[str, Any]) -> Plan:
+    if tree.get("schema") != SCHEMA:
+        raise refused("schema", tree.get("schema", LEFT_OUT), f"must be {SCHEMA}")
     known = {"schema", *(attribute.name for attribute in fields(Plan))}
     for key in tree:
         if key not in known:
             raise refused("key", key, known=sorted(known))
-    if tree.get("schema") != SCHEMA:
-        raise refused("schema", tree.get("schema", LEFT_OUT), f"must be {SCHEMA}")
     plan = Plan(**{key: _read(key, value) for key, value in tree.items() if key != "schema"})
     _check_texts(plan)
     _check_services(plan)
-    _check_mapping("relative_error", plan.relative_error, 0.0, 1.0)
+    _check_mapping("relative_error", plan.relative_error, *RELATIVE_ERROR)
     operations = (*accelerators(), *_kinds_of(plan), CUSTOM, "app")
     for name in plan.relative_error:
         if name not in operations:
@@ -390,16 +412,27 @@ def _read(key: str, value: object) -> Any:
     if key == "scenario" and isinstance(value, Mapping) and "config" in value:
         if not isinstance(value["config"], Mapping):
             raise refused("scenario.config", value["config"], "must be a table")
-        return {**value, "config": flattened(value["config"])}
-    if key in _TABLES:
+        return {**value, "config": _config(value["config"])}
+    if key in TABLES:
         return _table(key, value)
-    return _number(key, value) if key in _RANGES else value
+    return _number(key, value) if key in RANGES else value
+
+
+def _config(tree: Mapping[str, Any]) -> dict[str, Any]:
+    try:
+        found = flattened(tree)
+    except InputError as error:
+        raise error.at(f"scenario.config.{error.place}") from error
+    for key, value in found.items():
+        if isinstance(value, date | time):
+            raise refused(f"scenario.config.{key}", value, "must be a number or a name")
+    return found
 
 
 def _table(name: str, value: object) -> Any:
     if not isinstance(value, Mapping):
         raise refused(name, value, "must be a table")
-    of = _TABLES[name]
+    of = TABLES[name]
     known = [attribute.name for attribute in fields(of)]
     in_file = ["file" if key == "config" else key for key in known]
     for key, each in value.items():
@@ -412,26 +445,31 @@ def _table(name: str, value: object) -> Any:
 
 
 def _number(place: str, value: object) -> float:
-    least, most = _RANGES[place]
-    whole = place in _WHOLE
+    least, most = RANGES[place]
+    whole = place in WHOLE
     kind = "a whole number" if whole else "a number"
     fits = isinstance(value, int if whole else int | float) and not isinstance(value, bool)
     if not fits or not least <= float(value) <= most:  # type: ignore[arg-type]
-        raise refused(place, value, f"must be {kind} from {least:g} to {most:g}")
+        raise refused(place, value, f"must be {kind} {_span(least, most)}")
     return value  # type: ignore[return-value]
+
+
+def _span(least: float, most: float) -> str:
+    low = f"{least:g}".replace("e-0", "e-")  # as the native code writes it
+    return f"from {low} to {most:,.15g}"
 
 
 def _check_texts(plan: Plan) -> None:
     if not isinstance(plan.workload, str | Mapping):
-        raise refused(
-            "workload",
-            plan.workload,
-            "must be text: a suite's name, or the path of a workload's file",
-        )
+        raise refused("workload", plan.workload, _WORKLOAD)
     if isinstance(plan.workload, Mapping):
         _check_workload(plan.workload, plan.scenario)
-    if not isinstance(plan.currency, str):
-        raise refused("currency", plan.currency, "must be a string")
+    named = isinstance(plan.currency, str) and len(plan.currency) <= LONGEST_CURRENCY
+    if not named or any(
+        ord(letter) < 0x20 or 0x7F <= ord(letter) < 0xA0 for letter in plan.currency
+    ):
+        allowed = f"must be text of at most {LONGEST_CURRENCY} characters, no control characters"
+        raise refused("currency", plan.currency, allowed)
     systems = plan.systems
     texts = isinstance(systems, list | tuple) and all(isinstance(system, str) for system in systems)
     if not texts or not systems:
@@ -465,11 +503,24 @@ def _check_services(plan: Plan) -> None:
             "must be a table of each service's rate in requests a second, or be left out for a"
             " workload's file that has the rates",
         )
-    _check_mapping("rates_rps", plan.rates_rps, _LEAST_RPS, _MOST_RPS)
-    _check_mapping("p99_us", plan.p99_us, 1e-3, 1e9)
+    _check_mapping("rates_rps", plan.rates_rps, LEAST_RPS, MOST_RPS)
+    _check_ratios(plan)
+    _check_mapping("p99_us", plan.p99_us, *P99_US)
     for name in plan.p99_us:
         if name not in plan.rates_rps:
             raise refused("p99_us: service", name, known=plan.rates_rps)
+
+
+def _check_ratios(plan: Plan) -> None:
+    """Raise InputError for rates that are too large after the growth, or too far apart."""
+    least, most = (of(plan.rates_rps, key=lambda name: plan.rates_rps[name]) for of in (min, max))
+    if plan.needed_rps[most] > MOST_RPS:
+        allowed = f"must be at most {MOST_RPS:,.15g} after the growth, which is a factor of"
+        place = f"rates_rps.{most}"
+        raise refused(place, plan.rates_rps[most], f"{allowed} {plan.growth.factor:g}")
+    if plan.rates_rps[most] > _MOST_RATIO * plan.rates_rps[least]:
+        allowed = f"must be at most {_MOST_RATIO:,.15g} times the rate of {least}"
+        raise refused(f"rates_rps.{most}", plan.rates_rps[most], allowed)
 
 
 def _check_mapping(name: str, values: object, least: float, most: float) -> None:
@@ -478,19 +529,18 @@ def _check_mapping(name: str, values: object, least: float, most: float) -> None
     for key, value in values.items():
         number = isinstance(value, int | float) and not isinstance(value, bool)
         if not number or not (math.isfinite(value) and least <= value <= most):
-            raise refused(f"{name}.{key}", value, f"must be a number from {least:g} to {most:g}")
+            raise refused(f"{name}.{key}", value, f"must be a number {_span(least, most)}")
 
 
 def _check_scenario(scenario: object) -> None:
     if not isinstance(scenario, Mapping):
         raise refused("scenario", scenario, "must be a table with fields of a scenario")
-    known = [attribute.name for attribute in fields(Scenario) if attribute.name not in _OF_PLAN]
     for key in scenario:
         if key in _OF_PLAN:
             allowed = "must be left out, since the plan sets it"
             raise refused(f"scenario.{key}", scenario[key], allowed)
-        if key not in known:
-            raise refused("scenario key", key, known=known)
+        if key not in SCENARIO:
+            raise refused("scenario key", key, known=SCENARIO)
 
 
 def _check_systems(plan: Plan) -> None:
@@ -501,7 +551,12 @@ def _check_systems(plan: Plan) -> None:
         if name not in _services_of(plan):
             raise refused("rates_rps: service", name, known=_services_of(plan))
     for system in plan.systems:
-        resolved(plan.scenario_of(small_share(plan), system=system, seed=1))
+        try:
+            resolved(plan.scenario_of(small_share(plan), system=system, seed=1))
+        except InputError as error:
+            field = re.match(r"\w+", error.place or "")
+            ours = field is not None and field[0] in SCENARIO
+            raise (error.at(f"scenario.{error.place}") if ours else error) from error
 
 
 def _services_of(plan: Plan) -> Iterable[str]:
@@ -512,13 +567,18 @@ def _services_of(plan: Plan) -> Iterable[str]:
         return plan.rates_rps
 
 
+def left_out(plan: Plan) -> list[str]:
+    """Return the services of the plan's workload that have no rate, and that no other one calls."""
+    return [name for name in _services_of(plan) if name not in plan.effective_rps]
+
+
 def small_share(plan: Plan) -> float:
     """Return a load so small that any server sustains it.
 
     The load is the ratio of a server's rates to those of the whole fleet.
     """
     rates_rps = plan.needed_rps.values()
-    return max(1.0 / max(rates_rps), 2.0 * _LEAST_RPS / min(rates_rps))
+    return max(1.0 / max(rates_rps), 2.0 * LEAST_RPS / min(rates_rps))
 
 
 def demands(plan: Plan, recording: str | None) -> dict[str, Any]:

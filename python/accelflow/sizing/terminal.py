@@ -60,12 +60,14 @@ def _reading(answer: Mapping[str, Any]) -> list[str]:
     rates = answer["needed_rps"]
     limit = answer["plan"]["limits"]["utilization_ratio"]
     services = "1 service" if len(rates) == 1 else f"{len(rates)} services"
+    without = ", ".join(answer["left_out"])
+    without = f" Not planned for, as the plan has no rate of them: {without}." if without else ""
     return _wrapped(
         f"For {sum(rates.values()):,.0f} requests a second over {services}, with no resource busy"
         f" for more than {limit:.0%} of the time and the P99 of each service within its SLO."
         " servers: with the 95 % interval where its ends differ; limit: the limiting factor of a"
         " server's load; headroom: the additional load that the servers could take; chip worth:"
-        " the break-even price of a server's chip."
+        " the break-even price of a server's chip." + without
     )
 
 

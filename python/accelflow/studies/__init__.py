@@ -9,6 +9,7 @@ from accelflow.studies.find import Answer, Tried, find
 from accelflow.studies.folder import Folder
 from accelflow.studies.optimize import Design, Front, optimize
 from accelflow.studies.question import Goal, Question, read_find, read_question
+from accelflow.studies.schema import study_schema
 from accelflow.studies.study import SCHEMA, Axis, Range, Study, read_study
 from accelflow.studies.sweep import SweepResults, sweep
 from accelflow.studies.tasks import Skipped, code_version
@@ -33,5 +34,6 @@ __all__ = [
     "read_find",
     "read_question",
     "read_study",
+    "study_schema",
     "sweep",
 ]

@@ -51,8 +51,13 @@ class Answer:
     ended: bool = True
 
     @property
-    def clear(self) -> bool:
-        """Whether the confidence intervals leave no doubt about `best` and `beyond`."""
+    def clear(self) -> bool | None:
+        """Whether the confidence intervals leave no doubt about `best` and `beyond`.
+
+        None without an answer to judge: if `best` is None, or if the search has not ended.
+        """
+        if self.best is None or not self.ended:
+            return None
         return all(side.clear for side in (self.best, self.beyond) if side is not None)
 
 

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from accelflow.errors import AccelflowError, refused
+from accelflow.errors import AccelflowError, refused, unwritable
 from accelflow.files import named, parse_json, read_text, why, write_whole
 from accelflow.studies.tasks import Skipped, Task
 
@@ -53,7 +53,10 @@ class Folder:
         if another process uses the folder.
         """
         self._check()
-        (self.place / _ROWS).mkdir(parents=True, exist_ok=True)
+        try:
+            (self.place / _ROWS).mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise unwritable("--out", self.place, error) from error
         with (self.place / _LOCK).open("a+", encoding="utf-8") as lock:
             self._take(lock)
             if not (self.place / _ABOUT).exists():
@@ -219,8 +222,15 @@ class Folder:
                     schema,
                     f"must be {SCHEMA}; this folder was written by another version of accelflow",
                 )
-        elif self.place.exists() and {file.name for file in self.place.iterdir()} - {_LOCK, _ROWS}:
+        elif self._is_other():
             raise refused("--out", str(self.place), "must be empty or the folder of a study")
+
+    def _is_other(self) -> bool:
+        """Return whether the folder, which names no study, has other files than a study's."""
+        if (self.place / _ROWS).is_file():
+            return True
+        known = {_LOCK, _ROWS}
+        return self.place.exists() and any(each.name not in known for each in self.place.iterdir())
 
     def _take(self, lock: Any) -> None:
         try:

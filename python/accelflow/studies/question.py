@@ -12,11 +12,15 @@ from accelflow.errors import LEFT_OUT, reading, refused, whole_number
 from accelflow.files import parse_toml, read_text
 from accelflow.simulation import systems
 from accelflow.studies.study import (
+    MOST_SEEDS,
     Axis,
     Range,
     Study,
     axes_by_name,
     check_axis,
+    check_once,
+    check_schema,
+    number_axes,
     read_range,
     read_tree,
 )
@@ -31,10 +35,14 @@ LIMITS: Final = ("mean_us", "p50_us", "p99_us", "p999_us", "slo_missed_ratio")
 #: accelerators, or the area of the processor in mm2 (`accelflow area`).
 COSTS: Final = ("elements", "area_mm2")
 
-_KEYS: Final = ("system", "least", "most", "range", "limits", "most_seeds")
-_GOAL_KEYS: Final = ("system", "minimize", "axes", "limits", "most_seeds", "trials", "seed")
-_LEAST_SEEDS: Final = 4
-_MOST_TRIALS: Final = 100_000
+#: The keys of a search for a value, and of one for the cheapest design.
+QUESTION_KEYS: Final = ("system", "least", "most", "range", "limits", "most_seeds")
+GOAL_KEYS: Final = ("system", "minimize", "axes", "limits", "most_seeds", "trials", "seed")
+#: The smallest number of seeds after which the mean decides, and the largest number of trials.
+LEAST_SEEDS: Final = 4
+MOST_TRIALS: Final = 100_000
+#: The largest limit of a latency, in us.
+MOST_LIMIT: Final = 1e12
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,6 +120,7 @@ def read_find(path: str | PathLike[str]) -> Question | Goal:
     path = Path(path)
     with reading("study", path):
         tree = parse_toml(read_text(path))
+        check_schema(tree)
         asked = tree.pop("find", None)
         if not isinstance(asked, Mapping):
             raise refused("find", LEFT_OUT if asked is None else asked, "must be a table")
@@ -121,8 +130,8 @@ def read_find(path: str | PathLike[str]) -> Question | Goal:
 
 def _question(study: Study, tree: Mapping[str, Any]) -> Question:
     for key in tree:
-        if key not in _KEYS:
-            raise refused("find key", key, known=_KEYS)
+        if key not in QUESTION_KEYS:
+            raise refused("find key", key, known=QUESTION_KEYS)
     if ("least" in tree) == ("most" in tree):
         allowed = "must have exactly one of the keys least, most and minimize"
         raise refused("find", sorted(tree), allowed)
@@ -134,7 +143,7 @@ def _question(study: Study, tree: Mapping[str, Any]) -> Question:
             name,
             "must be a field of a scenario, config.KEY or chip, as a string",
         )
-    check_axis("find.most" if most else "find.least", name)
+    _check_searched("find.most" if most else "find.least", name)
     system = _system(tree, study)
     limits, slo = _limits(tree.get("limits", LEFT_OUT))
     return Question(
@@ -142,7 +151,7 @@ def _question(study: Study, tree: Mapping[str, Any]) -> Question:
         system=system,
         name=name,
         most=most,
-        values=read_range("find.range", tree.get("range", LEFT_OUT)),
+        values=_range("find.range", tree.get("range", LEFT_OUT), name),
         limits=limits,
         slo=slo,
         most_seeds=_most_seeds(tree),
@@ -151,8 +160,8 @@ def _question(study: Study, tree: Mapping[str, Any]) -> Question:
 
 def _goal(study: Study, tree: Mapping[str, Any]) -> Goal:
     for key in tree:
-        if key not in _GOAL_KEYS:
-            raise refused("find key", key, known=_GOAL_KEYS)
+        if key not in GOAL_KEYS:
+            raise refused("find key", key, known=GOAL_KEYS)
     minimize = tree["minimize"]
     if minimize not in COSTS:
         raise refused("find.minimize", minimize, known=COSTS)
@@ -166,7 +175,7 @@ def _goal(study: Study, tree: Mapping[str, Any]) -> Goal:
         limits=limits,
         slo=slo,
         most_seeds=_most_seeds(tree),
-        trials=whole_number("find.trials", tree.get("trials", 50), 1, _MOST_TRIALS),
+        trials=whole_number("find.trials", tree.get("trials", 50), 1, MOST_TRIALS),
         seed=whole_number("find.seed", tree.get("seed", 1), 0, 2**32 - 1),
     )
 
@@ -176,9 +185,27 @@ def _goal_axes(tree: object) -> tuple[Axis, ...]:
         raise refused("find.axes", tree, "must be a table with a range for each axis")
     axes = []
     for name, values in axes_by_name(tree):
-        check_axis("find.axes key", name)
-        axes.append(Axis(name=name, values=read_range(f"find.axes.{name}", values)))
+        _check_searched("find.axes key", name)
+        axes.append(Axis(name=name, values=_range(f"find.axes.{name}", values, name)))
+    check_once("find.axes key", [axis.name for axis in axes])
     return tuple(axes)
+
+
+def _check_searched(place: str, name: str) -> None:
+    """Raise InputError unless `name` is an axis with numbers."""
+    check_axis(place, name)
+    if name not in number_axes():
+        allowed = "must be an axis with numbers, such as rate_rps or config.pes.TCP"
+        raise refused(place, name, allowed)
+
+
+def _range(place: str, tree: object, name: str) -> Range:
+    """Return the range of the axis `name`; it must be whole if the axis is."""
+    found = read_range(place, tree)
+    if number_axes()[name] and not found.whole:
+        given = tree.get("whole", LEFT_OUT) if isinstance(tree, Mapping) else found.whole
+        raise refused(f"{place}.whole", given, f"must be true, since {name} is a whole number")
+    return found
 
 
 def _system(tree: Mapping[str, Any], study: Study) -> str:
@@ -197,7 +224,7 @@ def _of_system(study: Study, system: str) -> Study:
 
 
 def _most_seeds(tree: Mapping[str, Any]) -> int:
-    return whole_number("find.most_seeds", tree.get("most_seeds", 16), _LEAST_SEEDS, 1_000)
+    return whole_number("find.most_seeds", tree.get("most_seeds", 16), LEAST_SEEDS, MOST_SEEDS)
 
 
 def _limits(tree: object, place: str = "find.limits") -> tuple[dict[str, float], bool]:
@@ -215,6 +242,6 @@ def _limits(tree: object, place: str = "find.limits") -> tuple[dict[str, float],
         number = isinstance(value, int | float) and not isinstance(value, bool)
         if name == "slo_missed_ratio" and (not number or not 0 < value < 1):
             raise refused(f"{place}.{name}", value, "must be a number above 0 and below 1")
-        if not number or not 0 < value <= 1e12:
+        if not number or not 0 < value <= MOST_LIMIT:
             raise refused(f"{place}.{name}", value, "must be a number above 0, at most 1e12")
     return {name: float(value) for name, value in limits.items()}, slo

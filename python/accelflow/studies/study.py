@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from os import PathLike
@@ -20,8 +22,8 @@ from accelflow.errors import (
     whole_number,
 )
 from accelflow.files import parse_toml, read_text
-from accelflow.parameters import flattened, parameters
-from accelflow.scenario import Scenario, check_plain, recording_text
+from accelflow.parameters import canonical, flattened, parameters
+from accelflow.scenario import Scenario, check_plain, fields_schema, recording_text
 from accelflow.workload import is_file, load_workload
 
 __all__ = [
@@ -50,14 +52,21 @@ KINDS: Final = ("grid", "latin_hypercube", "list")
 _NO_AXES: Final = frozenset({"seed", "config", "chips", "orchestrators", "recording"})
 _SCENARIO: Final = tuple(attribute.name for attribute in fields(Scenario))
 #: The fields of a scenario that a study's file may set for all points, without seed and chips.
-_OF_SCENARIO: Final = tuple(name for name in _SCENARIO if name not in ("seed", "chips"))
-_KEYS: Final = ("schema", "scenario", "design", "axes", "points")
-_DESIGN: Final = ("kind", "points", "seeds", "seed")
-_RANGE: Final = ("from", "to", "points", "scale", "whole")
+OF_SCENARIO: Final = tuple(name for name in _SCENARIO if name not in ("seed", "chips"))
+#: The keys of a study's file without [find], of its designs, and of ranges.
+KEYS: Final = ("schema", "scenario", "design", "axes", "points")
+DESIGN_KEYS: Final = ("kind", "points", "seeds", "seed")
+RANGE_KEYS: Final = ("from", "to", "points", "scale", "whole")
 #: The fields of a range's ends, by their keys in a file.
-_ENDS: Final = {"from": "low", "to": "high"}
-_MOST_POINTS: Final = 10_000_000
-_MOST_SEEDS: Final = 1_000
+ENDS: Final = {"from": "low", "to": "high"}
+SCALES: Final = ("linear", "log")
+#: The largest number of points times seeds, and of seeds that are a number.
+MOST_POINTS: Final = 10_000_000
+MOST_SEEDS: Final = 1_000
+#: Larger whole numbers are not exact as floating-point numbers.
+_MOST_WHOLE: Final = 2**53
+#: The types of JSON that are numbers.
+_NUMBER: Final = re.compile("integer|number")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,17 +91,22 @@ class Range:
         if not self.low < self.high:
             allowed = f"must be more than {self.low:g}, where the range begins"
             raise refused("high", self.high, allowed)
-        if self.scale not in ("linear", "log"):
-            raise refused("scale", self.scale, known=("linear", "log"))
+        if self.scale not in SCALES:
+            raise refused("scale", self.scale, known=SCALES)
         if self.scale == "log" and self.low <= 0:
             raise refused("low", self.low, "must be more than 0 on a logarithmic scale")
         if not isinstance(self.whole, bool):
             raise refused("whole", self.whole, "must be true or false")
+        if not math.isfinite(self.high - self.low):
+            raise refused("high", self.high, f"must be less than {sys.float_info.max:g} above low")
         for name in ("low", "high") if self.whole else ():
-            if not getattr(self, name).is_integer():
-                allowed = "must be a whole number, since whole is true"
-                raise refused(name, getattr(self, name), allowed)
-        whole_number("points", self.points, 2, _MOST_POINTS)
+            value = getattr(self, name)
+            if not value.is_integer():
+                raise refused(name, value, "must be a whole number, since whole is true")
+            if abs(value) > _MOST_WHOLE:
+                allowed = f"must be from {-_MOST_WHOLE} to {_MOST_WHOLE}, since whole is true"
+                raise refused(name, value, allowed)
+        whole_number("points", self.points, 2, MOST_POINTS)
 
     def at(self, share: float) -> float:
         """Return the number at the position `share` (0 to 1) between `low` and `high`."""
@@ -100,8 +114,8 @@ class Range:
             value = self.low * (self.high / self.low) ** share
         else:
             value = self.low + (self.high - self.low) * share
-        value = min(max(value, self.low), self.high)
-        return float(round(value)) if self.whole else value
+        value = float(min(max(value, self.low), self.high))
+        return round(value) if self.whole else value
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,14 +174,15 @@ class Study:
         """Refuse values that a run would misread."""
         if self.kind not in KINDS:
             raise refused("kind", self.kind, known=KINDS)
-        _check_keys("scenario key", self.scenario, _OF_SCENARIO)
+        check_once("axes", [axis.name for axis in self.axes])
+        _check_keys("scenario key", self.scenario, OF_SCENARIO)
         for name, value in self.scenario.items():
             _check_finite(f"scenario.{name}", value)
         for number, point in enumerate(self.points):
             for name, value in point.items():
                 check_axis(f"points[{number}]", name)
                 _check_finite(f"points[{number}].{name}", value)
-        whole_number("count", self.count, 2 if self.kind == "latin_hypercube" else 0, _MOST_POINTS)
+        whole_number("count", self.count, 2 if self.kind == "latin_hypercube" else 0, MOST_POINTS)
         whole_number("draw", self.draw, 0, 2**32 - 1)
         if not self.seeds:
             raise refused("seeds", list(self.seeds), "must have at least one seed")
@@ -197,7 +212,7 @@ class Study:
         Raises InputError for a file that cannot be read.
         """
         values = {**self.scenario, "seed": seed}
-        config = dict(values.get("config", {}))
+        config = canonical(values.get("config", {}))
         if "chip" in point:
             config |= find_chip(_place(point["chip"], self.folder)).config
         for name, value in point.items():
@@ -230,8 +245,18 @@ def read_study(path: str | PathLike[str]) -> Study:
     path = Path(path)
     with reading("study", path):
         tree = parse_toml(read_text(path))
-        tree.pop("find", None)  # the question of another command
+        check_schema(tree)
+        asked = tree.pop("find", None)  # the question of another command
+        if asked is not None and not {"axes", "points"} & set(tree):
+            allowed = "must be a table of the axes; `accelflow find` reads [find]"
+            raise refused("axes", LEFT_OUT, allowed)
         return read_tree(tree, path.parent)
+
+
+def check_schema(tree: Mapping[str, Any]) -> None:
+    """Raise InputError if `tree`, the parsed content of a file, is no study."""
+    if tree.get("schema") != SCHEMA:
+        raise refused("schema", tree.get("schema", LEFT_OUT), f"must be {SCHEMA}")
 
 
 def read_tree(tree: Mapping[str, Any], folder: Path, *, axes: bool = True) -> Study:
@@ -240,15 +265,14 @@ def read_tree(tree: Mapping[str, Any], folder: Path, *, axes: bool = True) -> St
     If `axes` is False, the file must have no design, axes or points. Paths of files are relative to
     `folder`. Raises InputError for the first value that is not allowed.
     """
-    _check_keys("key", tree, _KEYS)
-    if tree.get("schema") != SCHEMA:
-        raise refused("schema", tree.get("schema", LEFT_OUT), f"must be {SCHEMA}")
+    check_schema(tree)
+    _check_keys("key", tree, KEYS)
     for key in () if axes else ("design", "axes", "points"):
         if key in tree:
             raise refused(key, GIVEN, "must be left out with [find]")
     scenario = _scenario(tree.get("scenario", {}), folder)
     design = _table("design", tree.get("design", {}))
-    _check_keys("design key", design, _DESIGN)
+    _check_keys("design key", design, DESIGN_KEYS)
     kind = design.get("kind", "list" if "points" in tree else "grid")
     if kind not in KINDS:
         raise refused("design.kind", kind, known=KINDS)
@@ -261,13 +285,13 @@ def read_tree(tree: Mapping[str, Any], folder: Path, *, axes: bool = True) -> St
         kind=kind,
         axes=found,
         points=points,
-        count=whole_number("design.points", design.get("points", 0), 0, _MOST_POINTS),
+        count=whole_number("design.points", design.get("points", 0), 0, MOST_POINTS),
         draw=whole_number("design.seed", design.get("seed", 1), 0, 2**32 - 1),
         seeds=_seeds(design.get("seeds", 1)),
         folder=folder,
     )
-    if study.most_simulations > _MOST_POINTS:
-        allowed = f"must be at most {_MOST_POINTS:,}"
+    if study.most_simulations > MOST_POINTS:
+        allowed = f"must be at most {MOST_POINTS:,}"
         raise refused("points times seeds", study.most_simulations, allowed)
     return study
 
@@ -293,7 +317,7 @@ def _check_kind(
     elif not axes:
         raise refused("axes", LEFT_OUT, "must be a table of the axes")
     if kind == "latin_hypercube":
-        whole_number("design.points", design.get("points", LEFT_OUT), 2, _MOST_POINTS)
+        whole_number("design.points", design.get("points", LEFT_OUT), 2, MOST_POINTS)
     elif "points" in design:
         raise refused(
             "design.points",
@@ -304,7 +328,7 @@ def _check_kind(
 
 def _scenario(tree: object, folder: Path) -> dict[str, Any]:
     values = dict(_table("scenario", tree))
-    _check_keys("scenario key", values, _OF_SCENARIO)
+    _check_keys("scenario key", values, OF_SCENARIO)
     check_plain("scenario", values)
     if "config" in values:
         values["config"] = flattened(_table("scenario.config", values["config"]))
@@ -334,12 +358,30 @@ def axes_by_name(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[st
             yield f"{prefix}{key}", value
 
 
+def axis_names() -> list[str]:
+    """Return the names that an axis may have."""
+    keys = [f"config.{parameter.key}" for parameter in parameters()]
+    return [*(attribute for attribute in _SCENARIO if attribute not in _NO_AXES), "chip", *keys]
+
+
+def number_axes() -> dict[str, bool]:
+    """Return whether the values of an axis are whole, by the names of axes that have numbers."""
+    table, _ = fields_schema(name for name in _SCENARIO if name not in _NO_AXES)
+    kinds = {name: str(each.get("type")) for name, each in table["properties"].items()}
+    found = {name: "integer" in kind for name, kind in kinds.items() if _NUMBER.search(kind)}
+    return found | {f"config.{parameter.key}": parameter.whole for parameter in parameters()}
+
+
 def check_axis(what: str, name: str) -> None:
     """Raise InputError unless `name` can be an axis; the message names the setting `what`."""
-    keys = [f"config.{parameter.key}" for parameter in parameters()]
-    known = [*(attribute for attribute in _SCENARIO if attribute not in _NO_AXES), "chip", *keys]
+    known = axis_names()
     if name == "seed":
         raise refused(what, name, "must not be seed: design.seeds sets the seeds of each point")
+    also = {
+        f"config.{parameter.also}": parameter.key for parameter in parameters() if parameter.also
+    }
+    if name in also:
+        raise refused(what, name, f"must be spelt config.{also[name]}")
     if name not in known:
         allowed = "must be a field of a scenario, config.KEY or chip"
         raise refused(what, name, allowed, known)
@@ -364,30 +406,41 @@ def read_range(place: str, tree: object, kind: str = "") -> Range:
     """
     if not isinstance(tree, Mapping):
         raise refused(place, tree, "must be a table with from and to")
-    _check_keys(f"{place} key", tree, _RANGE)
+    _check_keys(f"{place} key", tree, RANGE_KEYS)
     if kind != "grid" and "points" in tree:
         raise refused(
             f"{place}.points", tree["points"], "must be left out unless design.kind is grid"
         )
-    given: dict[str, Any] = {str(_ENDS.get(key, key)): value for key, value in tree.items()}
+    given: dict[str, Any] = {str(ENDS.get(key, key)): value for key, value in tree.items()}
     try:
         return Range(**{"low": LEFT_OUT, "high": LEFT_OUT, **given})
     except InputError as error:
-        name = {end: key for key, end in _ENDS.items()}.get(str(error.place), error.place)
+        name = {end: key for key, end in ENDS.items()}.get(str(error.place), error.place)
         raise error.at(f"{place}.{name}") from error
+
+
+def check_once(place: str, names: Sequence[str]) -> None:
+    """Raise InputError if one of `names` is repeated, such as in a nested table and with dots."""
+    for name in names:
+        if names.count(name) > 1:
+            raise refused(place, name, "must be given only once")
 
 
 def _points(tree: object) -> tuple[Mapping[str, Any], ...]:
     if not isinstance(tree, list) or not all(isinstance(point, Mapping) for point in tree):
         raise refused("points", tree, "must be a list of tables, [[points]]")
-    found = tuple(dict(axes_by_name(point)) for point in tree)
+    found = []
+    for number, given in enumerate(tree):
+        values = list(axes_by_name(given))
+        check_once(f"points[{number}]", [name for name, _ in values])
+        found.append(dict(values))
     for number, point in enumerate(found):
         for name, value in point.items():
             check_axis(f"points[{number}]", name)
             check_plain(f"points[{number}].{name}", value)
             if isinstance(value, Mapping | list) and name.startswith("config."):
                 raise refused(f"points[{number}].{name}", value, "must be a number or a name")
-    return found
+    return tuple(found)
 
 
 def _seeds(value: object) -> tuple[int, ...]:
@@ -397,7 +450,7 @@ def _seeds(value: object) -> tuple[int, ...]:
             raise refused("design.seeds", value, "must have at least one seed, and each once")
         return found
     if isinstance(value, int):
-        return tuple(range(1, whole_number("design.seeds", value, 1, _MOST_SEEDS) + 1))
+        return tuple(range(1, whole_number("design.seeds", value, 1, MOST_SEEDS) + 1))
     raise refused("design.seeds", value, "must be the number of seeds, or a list of seeds")
 
 
