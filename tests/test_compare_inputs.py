@@ -80,7 +80,7 @@ def test_bad_arguments_are_one_line_and_a_failure(
         ("[accelerator]\npes = 0", "accelerator.pes = 0: must be a whole number from 1 to 1024"),
         ("[accelerator]\npes = 1.5", "accelerator.pes = 1.5: must be a whole number"),
         ("[accelerator]\nunits = 3", "parameter = 'accelerator.units': must be a key that"),
-        ("pes = 3", "lists, did you mean accelerator.pes, pes.TCP, "),
+        ("pes = 3", "here, did you mean accelerator.pes, pes.TCP, "),
         (
             "[accelerator]\npse = 3",
             "'accelerator.pse': must be a key that",
