@@ -45,10 +45,11 @@ _SETTINGS: Final = {
 
 _BOTTLENECK: Final = (
     "The bottleneck is the first of these that applies: a resource that could not keep up; an"
-    " accelerator whose full queue turned away 1 % or more of its operations; orchestration,"
-    " queueing or communication, if it took 10 % or more of the mean latency; otherwise the work"
-    " itself. Queueing is shown with the busiest resource, if that is used at least half of the"
-    " time."
+    " accelerator whose full queue turned away 1 % or more of its operations (RELIEF's share the"
+    " manager's queue: if that turned away 1 % or more, it is named, or an accelerator that is"
+    " used at least half of the time); orchestration, queueing or communication, if it took 10 %"
+    " or more of the mean latency; otherwise the work itself. Queueing is shown with the busiest"
+    " resource, if that is used at least half of the time."
 )
 
 

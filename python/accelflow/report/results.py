@@ -76,10 +76,11 @@ class ServiceResult:
     message did not arrive in time or was refused for lack of memory. Of the `deadlines` operations
     with a deadline, `deadlines_missed` ended late. `manager_utilization` and `dma_utilization` are
     those of the manager and the A-DMA engines; `accelerator_denied` has the share of operations
-    that a full queue turned away, by kind of accelerator. Fallbacks, time-outs, deadlines, refusals
-    by full queues and dispatchers' instructions are those of the whole run, warm-up included. Older
-    files lack some fields; `spent_us` is then empty, `data` and `slo_us` are None, and numbers are
-    0.
+    that a full queue turned away, by kind of accelerator. `responded` counts the responses of the
+    whole run, and `operations_per_request` is the mean over all requests of the server. Fallbacks,
+    time-outs, deadlines, refusals by full queues and dispatchers' instructions are those of the
+    whole run, warm-up included. Older files lack some fields; `spent_us` is then empty, `data` and
+    `slo_us` are None, and numbers are 0.
 
     With several seeds, times, rates and shares are means over the seeds, and counts are sums.
     `intervals` then has the interval of each mean by its name, such as ``p99_us`` or
@@ -114,6 +115,8 @@ class ServiceResult:
     manager_utilization: float = 0.0
     dma_utilization: float = 0.0
     accelerator_denied: Mapping[str, float] = field(default_factory=dict)
+    responded: int = 0
+    operations_per_request: float = 0.0
 
     def __repr__(self) -> str:
         return installed().service(self)
@@ -127,6 +130,12 @@ class ServiceResult:
     def latencies(self) -> ServiceResult | Called:
         """The results with the latencies to show: these, or `called` if no client sent requests."""
         return self.called if self.called is not None and self.only_called else self
+
+    @property
+    def ended(self) -> int:
+        """The number of requests of the whole run, those of other services included."""
+        called = 0 if self.called is None else self.called.requests
+        return self.responded + self.timed_out + called
 
     @property
     def slo_missed_share(self) -> float | None:
@@ -202,6 +211,16 @@ class SystemResult(Viewed, Named[ServiceResult]):
     def name(self) -> str:
         """The orchestrator's name in the paper, or its identifier if it is written in Python."""
         return ORCHESTRATORS.get(self.orchestrator, self.orchestrator)
+
+    @property
+    def has_central_queue(self) -> bool:
+        """Whether all accelerators share one queue at the manager, as in RELIEF.
+
+        A system in Python counts as the system that it is like.
+        """
+        rows = self.source.get("python_systems", ())
+        like = {row["orchestrator"]: row.get("like") for row in rows}
+        return bool(like.get(self.orchestrator, self.orchestrator) == "relief")
 
     @property
     def label(self) -> str:
@@ -482,11 +501,14 @@ def _read_service(reader: Reader) -> ServiceResult:
         manager_utilization=reader.optional("manager_utilization", 0.0, Reader.number),
         dma_utilization=reader.optional("dma_utilization", 0.0, Reader.number),
         accelerator_denied=reader.each_if_any("accelerator_denied", Reader.number),
+        responded=reader.optional("responded", 0, Reader.count),
+        operations_per_request=reader.optional("operations_per_request", 0.0, Reader.number),
     )
 
 
 def _read_called(reader: Reader) -> Called:
     return Called(
+        requests=reader.optional("requests", 0, Reader.count),
         completed=reader.count("completed"),
         mean_us=reader.number_or_none("mean_us"),
         p50_us=reader.number_or_none("p50_us"),
