@@ -155,8 +155,7 @@ def binding_of(result: SystemResult | ServiceResult) -> Binding | None:
     services = result.services if isinstance(result, SystemResult) else (result,)
     if result.saturated is not None:
         return Binding(kind="overload", resource=result.saturated)
-    central = isinstance(result, SystemResult) and result.has_central_queue
-    full = _full_central(services) if central else _full(services)
+    full = _full_queue(result, services)
     if full is not None:
         return full
     parts = parts_of(result)
@@ -168,6 +167,23 @@ def binding_of(result: SystemResult | ServiceResult) -> Binding | None:
         return _waiting(result, services, waiting, parts[waiting] / total)
     work = max(_WORK, key=lambda part: parts[part])
     return Binding(kind="work", resource=_WORK[work], share=parts[work] / total)
+
+
+def _full_queue(
+    result: SystemResult | ServiceResult, services: Sequence[ServiceResult]
+) -> Binding | None:
+    """Return the bottleneck if a full queue turned operations away; None if it was hardly full."""
+    if isinstance(result, SystemResult) and result.has_central_queue:
+        return _full_central(services)
+    # The shares are the server's. If tenants are isolated, the operations may all be of others.
+    isolated = isinstance(result, SystemResult) and result.isolates_tenants
+    return None if isolated and not _turned_away(services) else _full(services)
+
+
+def _turned_away(services: Sequence[ServiceResult]) -> int:
+    """Return the number of operations that full queues turned away."""
+    reasons = ("enqueue_denied", "overflow_full")
+    return sum(service.fallbacks.get(reason, 0) for service in services for reason in reasons)
 
 
 def _full(services: Sequence[ServiceResult]) -> Binding | None:
@@ -183,8 +199,7 @@ def _full_central(services: Sequence[ServiceResult]) -> Binding | None:
     The share turned away is that of all operations. `accelerator_denied` has it by accelerator, and
     is large for one of few operations.
     """
-    reasons = ("enqueue_denied", "overflow_full")
-    denied = sum(service.fallbacks.get(reason, 0) for service in services for reason in reasons)
+    denied = _turned_away(services)
     done = math.fsum(service.operations_per_request * service.ended for service in services)
     share = denied / (denied + done) if done else 0.0
     if share < DENIED_SHARE:
