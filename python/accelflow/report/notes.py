@@ -28,7 +28,7 @@ def notes_of(comparison: Comparison, *, by_service: bool, starred: bool = True) 
     no marks, and the notes on saturated systems, which explain its stars, are left out.
     """
     notes = [*_of_costs(comparison), *(_of_tails(comparison) if by_service else [])]
-    notes += _of_rare(comparison)
+    notes += [*_of_rare(comparison), *_of_rates(comparison)]
     notes += [*unanswered_notes(comparison, marked=starred), *_of_slos(comparison)]
     if by_service and any(
         result.only_called for system in comparison.systems for result in system.services
@@ -167,6 +167,15 @@ def _of_rare(comparison: Comparison) -> list[str]:
         return []
     few = [f"{name} ({count:,} responses)" for name, count in fewest.items()]
     return [f"Fewer than 10 responses are beyond the P99 of {names_text(few)}: it is not precise."]
+
+
+def _of_rates(comparison: Comparison) -> list[str]:
+    """Return a note on services whose rates are unknown; empty if there are none."""
+    results = [result for system in comparison.systems for result in system.services]
+    unknown = list(dict.fromkeys(result.service for result in results if not result.knows_rates))
+    if not unknown:
+        return []
+    return [f"The rates of {names_text(unknown)} are unknown: fewer than two requests are counted."]
 
 
 def _of_slos(comparison: Comparison) -> list[str]:

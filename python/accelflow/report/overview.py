@@ -143,11 +143,13 @@ def _within(system: SystemResult) -> str:
     return f"{krps_text(rate)} {text:>6}"
 
 
-def krps_text(rate_rps: float) -> str:
-    """Return a rate in thousands of requests per second as text.
+def krps_text(rate_rps: float | None) -> str:
+    """Return a rate in thousands of requests per second as text, a dash for None.
 
     The text has one decimal; below 1,000 requests per second, it has up to three digits.
     """
+    if rate_rps is None:
+        return "-"
     krps = rate_rps / 1000
     return f"{krps:,.1f}" if krps >= 1 or krps == 0 else f"{krps:.3g}"
 

@@ -135,6 +135,11 @@ class ServiceResult:
         return self.called if self.called is not None and self.only_called else self
 
     @property
+    def knows_rates(self) -> bool:
+        """Whether the rates are known: a rate needs the time between two counted requests."""
+        return self.offered_rps > 0 or self.only_called
+
+    @property
     def ended(self) -> int:
         """The number of requests of the whole run, those of other services included."""
         called = 0 if self.called is None else self.called.requests
@@ -260,6 +265,11 @@ class SystemResult(Viewed, Named[ServiceResult]):
     def p999_us(self) -> float | None:
         """The mean over the services of the P99.9 latency, in us; None if a service has none."""
         return self._mean("p999_us")
+
+    @property
+    def knows_rates(self) -> bool:
+        """Whether the rates of all services are known."""
+        return all(result.knows_rates for result in self.services)
 
     @property
     def throughput_rps(self) -> float:

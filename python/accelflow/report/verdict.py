@@ -152,11 +152,12 @@ def _beside_ideal(above: float) -> str:
     return f"comes within {max(1, math.ceil(abs(above) * 100))} % of Ideal"
 
 
-def within_slo(system: SystemResult) -> tuple[float, float] | None:
+def within_slo(system: SystemResult) -> tuple[float | None, float] | None:
     """Return the requests per second that `system` answers within the SLO, and their share.
 
     The share (0 to 1) is that of all requests with an SLO. A request without an answer counts as
-    late. None if no service has an SLO.
+    late. The rate is None if that of a service is unknown. The result is None if no service has an
+    SLO.
     """
     known = [result for result in system.services if result.slo_missed_share is not None]
     missed = system.slo_missed_share
@@ -165,7 +166,7 @@ def within_slo(system: SystemResult) -> tuple[float, float] | None:
     rate = math.fsum(
         result.throughput_rps * (1 - (result.slo_missed_share or 0.0)) for result in known
     )
-    return rate, 1 - missed
+    return (rate if system.knows_rates else None), 1 - missed
 
 
 def core_use(system: SystemResult) -> float:
