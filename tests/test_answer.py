@@ -362,3 +362,9 @@ def test_a_system_that_answers_what_another_does_not(results: dict[str, Any]) ->
     text = verdict(Comparison.from_dict(results))
     assert "answers requests of Login, as Cohort does not" in text
     assert "against Cohort" not in text
+
+
+def test_the_name_of_a_system_in_python_stays_as_it_is(results: dict[str, Any]) -> None:
+    results["python_systems"] = [{"orchestrator": "mine", "like": "cohort", "classes": {}}]
+    results["systems"] = [{**results["systems"][3], "orchestrator": "mine"}]
+    assert verdict(Comparison.from_dict(results)).startswith("mine: P99 ")

@@ -44,7 +44,7 @@ def _of_one_chip(subject: SystemResult, systems: Sequence[SystemResult], where: 
     Services that `subject` never answers have their own sentence, and so have those that it cannot
     keep up with, if the load of others does not depend on them. The rest is about the others.
     """
-    begun = _capital(f"{where}{subject.name}")
+    begun = _capital(where) + subject.name
     silent = subject.unanswered_services
     stuck = [result.service for result in subject.services if result.saturated]
     if silent:
@@ -57,7 +57,7 @@ def _of_one_chip(subject: SystemResult, systems: Sequence[SystemResult], where: 
         return _and_of_others(text, stuck, subject, systems)
     if stuck:
         return f"{begun} cannot keep up: {_overload(subject)}."
-    begun = _capital(f"{where}{among_answered(systems)}{subject.name}")
+    begun = _capital(where + among_answered(systems)) + subject.name
     bound = binding_of(subject)
     bottleneck = "" if bound is None else f". Its bottleneck is {bound.sentence}"
     clauses = _against(subject, systems)
