@@ -26,6 +26,14 @@ PREDICT = "predict a:b --interface a.thrift --certificate a --key b --service X.
 USELESS = [
     (f"{COMPARE} --recalibrate", "--recalibrate = given: must be left out"),
     (
+        "compare usuite --requests 100 --policy edf --orchestrator relief --orchestrator non_acc",
+        "--policy = 'edf': must be left out, since it has no effect under relief, non_acc",
+    ),
+    (
+        f"{COMPARE} --policy edf --set scheduling.policy=priority",
+        "--set scheduling.policy = 'priority': must be left out, since the policy, edf, replaces",
+    ),
+    (
         "compare shop.toml --requests 300 --slo-factor 3",
         "--slo-factor = 3.0: must be left out, since every service has an SLO of its own",
     ),

@@ -2,12 +2,14 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from accelflow import simulation
+import accelflow
+from accelflow import Shaping, simulation
 from accelflow.errors import InputError
 
 
@@ -203,3 +205,40 @@ def test_a_table_is_no_recording_and_the_commands_for_both_are_named(tmp_path: P
     assert "accelflow record" in done.stderr
     assert "accelflow import" in done.stderr
     assert "column" not in done.stderr
+
+
+@pytest.mark.parametrize("policy", ["fifo", "priority", "deadline", "edf"])
+@pytest.mark.parametrize(
+    "systems", [["relief"], ["non_acc"], ["accelflow_deadline", "AccelFlow+EDF", "RELIEF"]]
+)
+def test_an_order_of_queues_that_no_system_takes_is_refused(
+    policy: str, systems: list[str]
+) -> None:
+    with pytest.raises(InputError, match=f"^policy = '{policy}': must be left out, since it has"):
+        accelflow.compare(small(orchestrators=systems), policy=policy)
+    # A system that takes it is enough.
+    found = accelflow.compare(
+        small(orchestrators=[*systems, "cohort"], services=["Login"], requests=100), policy=policy
+    )
+    assert len(found) == len(systems) + 1
+
+
+@pytest.mark.parametrize("policy", ["deadline", "edf"])
+def test_an_order_by_deadlines_needs_slos(policy: str) -> None:
+    scenario = small(
+        services=["Login"], orchestrators=["accelflow"], policy=policy, slo_factor=None
+    )
+    with pytest.raises(InputError, match=f"^policy = '{policy}': .* no service has an SLO"):
+        accelflow.compare(scenario)
+    assert accelflow.compare(scenario, slo_us={"Login": 100.0})["accelflow"].p99_us
+    assert accelflow.compare(scenario, slo_factor=3.0)["accelflow"].p99_us
+
+
+def test_limits_of_a_tenant_that_no_service_has_are_refused() -> None:
+    limited = small(orchestrators=["accelflow"], services=["Login"], requests=100)
+    shaping = {7: Shaping(accelerator_s_per_s=0.5)}
+    with pytest.raises(InputError) as caught:
+        simulation.check(replace(limited, shaping=shaping, tenants={"Login": 3}))
+    allowed = "must be the tenant of a service, of which there are 3"
+    assert str(caught.value) == f"shaping = 7: {allowed}"
+    simulation.check(replace(limited, shaping=shaping, tenants={"Login": 7}))

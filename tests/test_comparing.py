@@ -437,7 +437,7 @@ def test_a_repr_fits_a_screen(made_up_results: dict[str, Any], replicated: Compa
         assert len(lines) <= 24
         assert max(map(len, lines)) <= 80
         assert not any(line.startswith("a-service") and line[-1] == "." for line in lines)
-    assert "... and 23 more" in repr(big["relief"])
+    assert "... and 24 more" in repr(big["relief"])
     assert "accelflow_deadline" in repr(big)
 
 

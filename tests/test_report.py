@@ -6,6 +6,7 @@ import json
 import math
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 from rich.console import Console
 
+from accelflow import simulation
 from accelflow.errors import InputError
 from accelflow.files import write_whole
 from accelflow.report import Comparison, print_comparison, write_json, write_parquet, write_plots
@@ -490,3 +492,25 @@ def test_files_are_written_to_a_path_that_is_text(
     assert {path.stem for path in tmp_path.iterdir()} == {"q"}
     with pytest.raises(InputError, match=r"= 3: must be a path"):
         write(comparison, 3)
+
+
+def test_rates_of_a_single_counted_request_are_unknown() -> None:
+    scenario = simulation.Scenario(
+        profile="paper",
+        orchestrators=["accelflow"],
+        services=["Login"],
+        requests=100,
+        warmup=99,
+    )
+    comparison = Comparison.from_dict(simulation.run(scenario))
+    assert comparison["accelflow"]["Login"].completed == 1
+    text = printed(comparison)
+    assert "The rates of Login are unknown: fewer than two requests are counted." in text
+    (service,) = [line.split() for line in text.splitlines() if line.startswith("Login")]
+    assert service == ["Login", "-"]
+    (row,) = [line for line in text.splitlines() if line.startswith(" AccelFlow")]
+    assert " - " in row
+    assert " 0.0" not in text
+    assert repr(comparison["accelflow"]).splitlines()[3].split()[3] == "-"
+    two = Comparison.from_dict(simulation.run(replace(scenario, warmup=98)))
+    assert "are unknown" not in printed(two)

@@ -6,6 +6,9 @@ import pytest
 
 from accelflow import Shaping, arcus, simulation
 from accelflow.errors import InputError
+from accelflow.report import Comparison
+from accelflow.report.notes import notes_of
+from accelflow.report.verdict import verdict
 
 
 def small(**changes: Any) -> simulation.Scenario:
@@ -130,3 +133,40 @@ def test_shapers_that_cannot_be_are_refused(
     limiter = arcus.RateLimiter(**{"refill": 1, "bucket": 1, "interval": 250, **changes})
     with pytest.raises(InputError, match=words):
         simulation.run(small(shaping={tenant: limiter}))
+
+
+@pytest.mark.parametrize(
+    ("orchestrator", "name", "isolation"),
+    [
+        ("accelflow", "AccelFlow", {"tenant.max_traces": 6}),
+        ("cohort", "Cohort", {"tenant.isolation": "reserved", "accelerator.pes": 3}),
+    ],
+)
+def test_isolated_tenants_keep_up_beside_one_that_does_not(
+    orchestrator: str, name: str, isolation: dict[str, Any]
+) -> None:
+    rates = {"UniqId": 20_000, "Login": 20_000, "Follow": 200_000}
+    scenario = small(
+        orchestrators=[orchestrator],
+        services=list(rates),
+        rates_rps=rates,
+        tenants={"UniqId": 1, "Follow": 2},
+        config=isolation,
+        requests=1_500,
+    )
+    results = simulation.run(scenario)
+    comparison = Comparison.from_dict(results)
+    system = comparison[orchestrator]
+    assert [service.service for service in system.services if service.saturated] == ["Follow"]
+    first, rest = verdict(comparison).split(". ", maxsplit=1)
+    overload = f"'{system.saturated}' was overloaded during the run"
+    assert first == f"{name} cannot keep up with Follow: {overload}"
+    assert rest.startswith(f"Of Login, UniqId, {name}: P99 ")
+    notes = notes_of(comparison, by_service=True)
+    assert any(note.startswith(f"* {name} cannot keep up with Follow: ") for note in notes)
+    short = notes_of(comparison, by_service=False)
+    assert f"{name} keeps up with all services but Follow." in short
+    # Of tenants that share everything, the results of one do not tell.
+    results["config"] = {}
+    shared = Comparison.from_dict(results)[orchestrator]
+    assert all(service.saturated for service in shared.values())

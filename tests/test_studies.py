@@ -101,6 +101,20 @@ def test_rows_are_those_of_a_comparison(study_file: Path, tmp_path: Path):
         assert row["p99_us"] == alone[row["system"]]["UniqId"].p99_us
 
 
+def test_orders_of_queues_may_be_swept_beside_systems_without_one(tmp_path: Path):
+    policies = STUDY.replace('"config.pes.TCP"', '"policy"').replace("[2, 8]", '["fifo", "edf"]')
+    place = tmp_path / "out"
+    found = studies.sweep(
+        read(policies.replace('"relief", "accelflow"', '"relief"'), tmp_path), place
+    )
+    assert (found.simulated, found.skipped) == (12, ())
+    times = {"fifo": [], "edf": []}
+    for row in rows(place):
+        times[str(row["axis.policy"])].append(row["p99_us"])
+    assert None not in times["fifo"]
+    assert times["fifo"] == times["edf"]
+
+
 def test_rows_do_not_depend_on_workers_or_batches(study_file: Path, tmp_path: Path):
     study = studies.read_study(study_file)
     for name, workers, size in (("one", 1, 1), ("three", 3, 1), ("batches", 2, 5)):

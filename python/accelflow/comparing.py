@@ -12,6 +12,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, Final, Unpack
 
 from accelflow.chips import named_chips
+from accelflow.effects import check_effects
 from accelflow.errors import AccelflowError, file_path, finite_number, refused, whole_number
 from accelflow.kept_runs import KeptRuns
 from accelflow.policies import OrchestratorSource, QueuePolicySource, System, systems_in_python
@@ -155,7 +156,8 @@ def compare(  # noqa: PLR0913 (options, by name)
     `threads` (default: one per core) does not change the results. `progress` is called with the
     number of completed requests and the total.
 
-    Raises InputError for a value that is not allowed and for more samples than are kept,
+    Raises InputError for a value that is not allowed, for a `policy` that has no effect under any
+    of the orchestrators, and for more samples than are kept,
     AccelflowError for a scenario that cannot be simulated, and for a time limit that expires before
     the first run length is complete.
     """
@@ -175,6 +177,7 @@ def compare(  # noqa: PLR0913 (options, by name)
     if asked is not None:
         seeds = check_replications(seeds)
     check(scenario)
+    check_effects(scenario, more_systems=bool(others))
     last = 2**64 - seeds
     if scenario.seed > last:
         raise refused("seed", scenario.seed, f"must be at most {last} with {seeds} seeds")

@@ -285,7 +285,19 @@ def resolved(scenario: Scenario) -> dict[str, Any]:
         else:
             checked = _native.scenario_check(text, scenario.recording)
     found: dict[str, Any] = json.loads(checked)
+    _check_shaped(found)
     return found
+
+
+def _check_shaped(asked: Mapping[str, Any]) -> None:
+    """Raise InputError for limits of a tenant that no service has."""
+    tenants = asked["tenants"]
+    known = {*tenants.values(), *(tenants.get(service, 0) for service in asked["services"])}
+    for tenant in asked["shaping"]:
+        if int(tenant) not in known:
+            numbers_of = ", ".join(str(number) for number in sorted(known))
+            allowed = f"must be the tenant of a service, of which there are {numbers_of}"
+            raise refused("shaping", int(tenant), allowed)
 
 
 @lru_cache(maxsize=256)

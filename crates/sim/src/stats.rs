@@ -129,12 +129,6 @@ impl Breakdown {
         self.0.iter().copied().sum()
     }
 
-    /// Returns the time spent on orchestration: the sum of [`Part::Dispatcher`], [`Part::Manager`]
-    /// and [`Part::Cores`].
-    pub fn orchestration(&self) -> Time {
-        self.of(Part::Dispatcher) + self.of(Part::Manager) + self.of(Part::Cores)
-    }
-
     pub(crate) fn add(&mut self, part: Part, time: Time) {
         self.0[part as usize] += time;
     }
@@ -159,6 +153,13 @@ impl BreakdownSum {
     /// it is longer.
     pub fn total(&self) -> Time {
         time_of(self.parts_ps.iter().sum())
+    }
+
+    /// Returns the time spent on orchestration: the sum of [`Part::Dispatcher`], [`Part::Manager`]
+    /// and [`Part::Cores`].
+    pub fn orchestration(&self) -> Time {
+        let parts = [Part::Dispatcher, Part::Manager, Part::Cores];
+        time_of(parts.map(|part| self.parts_ps[part as usize]).iter().sum())
     }
 
     /// Returns the mean time spent on `part` per request, if this is the sum over `requests`

@@ -40,6 +40,7 @@ from accelflow.cli.precise import (
 )
 from accelflow.cli.recorded import recorded
 from accelflow.cli.timeline import check_timeline, timeline_options, write_timeline
+from accelflow.effects import check_effects
 from accelflow.errors import GIVEN, LEFT_OUT, InputError, refused, unwritable
 from accelflow.files import parse_json, read_text, write_whole
 from accelflow.page import command_line
@@ -267,6 +268,7 @@ def compare(context: click.Context, /, **options: Any) -> None:
     with plain_warnings():
         scenario = simulation.loaded(_asked_for(context, options["scenario_file"]))
     simulation.check(scenario, threads)
+    check_effects(scenario)
     check_place(out)
     check_report(options["report_file"])
     loads = _loads_asked(options["loads"], options["report_file"], scenario)
@@ -443,6 +445,10 @@ def _write_spans(scenario: simulation.Scenario, file: Path) -> None:
         raise (error.at("--spans") if error.place == "path" else error) from error
 
 
+#: The parameter that `--policy` replaces.
+_ORDER: Final = "scheduling.policy"
+
+
 def _asked_for(context: click.Context, scenario_file: Path | None) -> simulation.Scenario:
     """Return the scenario in the file, or the default one, changed by the options on the line."""
     base = simulation.read_scenario(scenario_file) if scenario_file else simulation.Scenario()
@@ -456,9 +462,12 @@ def _asked_for(context: click.Context, scenario_file: Path | None) -> simulation
         for name, value in context.params.items()
         if name in fields and context.get_parameter_source(name) is ParameterSource.COMMANDLINE
     }
-    config, chips = chosen_chips(
-        base, context.params["chip_places"], read_settings(context.params["changes"])
-    )
+    changes = read_settings(context.params["changes"])
+    policy = typed.get("policy", base.policy)
+    if policy is not None and _ORDER in changes:
+        allowed = f"must be left out, since the policy, {policy}, replaces it"
+        raise refused(f"--set {_ORDER}", changes[_ORDER], allowed)
+    config, chips = chosen_chips(base, context.params["chip_places"], changes)
     recording_file = context.params["recording_file"]
     if recording_file and "profile" in typed:
         raise refused("--profile", typed["profile"], "must be left out with --recording")

@@ -4,7 +4,10 @@ The rule depends on the results alone. The first of the following that applies i
 
 1. The resource that could not keep up, as the engine names it (``saturated``).
 2. The accelerator whose full queues turned away the largest share of its operations, if this share
-   is at least 1 %.
+   is at least 1 %. With RELIEF all accelerators share one queue, the manager's. If it turned away
+   at least 1 % of all operations, the busiest accelerator is the bottleneck, provided that it is
+   used at least half of the time, since the queue fills behind it. Otherwise the bottleneck is the
+   manager's queue itself.
 3. The largest of orchestration, queueing and communication, if it took at least 10 % of the mean
    latency. The bottleneck "orchestration" names what took most of the time: manager, cores or
    dispatchers. "Queueing" names the busiest resource (cores, an accelerator, manager, A-DMA
@@ -27,6 +30,7 @@ from accelflow.report.results import ServiceResult, SystemResult
 __all__ = [
     "BUSY_SHARE",
     "DENIED_SHARE",
+    "MANAGER_QUEUE",
     "PARTS",
     "WAITING_SHARE",
     "Binding",
@@ -53,6 +57,8 @@ PARTS: Final[Mapping[str, tuple[str, ...]]] = {
     "communication": ("communication",),
     "remote": ("remote",),
 }
+#: The queue for all accelerators at RELIEF's manager.
+MANAGER_QUEUE: Final = "manager's queue"
 _WAITING: Final = ("orchestration", "queueing", "communication")
 _WORK: Final = {
     "application": "application logic",
@@ -73,7 +79,8 @@ class Binding:
     `kind` is one of :data:`BindingKind`, and `resource` the name of the resource or work. `share`
     (0 to 1) is the bottleneck's share of the mean latency. For the kind ``denials`` it is the share
     of operations turned away, and for ``overload`` it is None. For the kind ``queueing``, `used` is
-    the utilisation of the busiest resource (0 to 1); otherwise it is None.
+    the utilisation of the busiest resource (0 to 1). For the kind ``denials`` it is that of an
+    accelerator which keeps the manager's queue full. Otherwise it is None.
     """
 
     kind: BindingKind
@@ -84,12 +91,13 @@ class Binding:
     @property
     def short(self) -> str:
         """The bottleneck in a few words, for the cell of a table."""
-        if self.kind == "queueing":
-            busy = self.used is not None and self.used >= BUSY_SHARE
+        if self.used is not None:
+            busy = self.used >= BUSY_SHARE
             return f"{self.resource}, {self.used:.0%} used" if busy else "queueing"
         if self.kind == "orchestration":
             return f"orchestration, {self.resource}"
-        endings = {"overload": ", overloaded", "denials": ", full queue"}
+        full = ", full" if self.resource == MANAGER_QUEUE else ", full queue"
+        endings = {"overload": ", overloaded", "denials": full}
         return self.resource + endings.get(self.kind, "")
 
     @property
@@ -99,7 +107,7 @@ class Binding:
             return f"{self.resource}, which cannot keep up"
         share = f"{(self.share or 0.0) * 100:.0f} %"
         if self.kind == "denials":
-            return f"{self.resource}, whose full queue turns away {share} of its operations"
+            return self._of_denials(share)
         if self.kind == "queueing":
             used = f"{(self.used or 0.0) * 100:.0f} %"
             busy = self.used is not None and self.used >= BUSY_SHARE
@@ -107,6 +115,15 @@ class Binding:
             return f"queueing, {share} of its time ({where})"
         beginnings = {"orchestration": "orchestration by the ", "work": "the work itself: "}
         return f"{beginnings.get(self.kind, '')}{self.resource}, {share} of its time"
+
+    def _of_denials(self, share: str) -> str:
+        if self.used is not None:
+            used = f"{self.used * 100:.0f} %"
+            turned = f"turns away {share} of all operations"
+            return f"{self.resource}, {used} used: the {MANAGER_QUEUE} fills behind it and {turned}"
+        if self.resource == MANAGER_QUEUE:
+            return f"the {self.resource}, which is full and turns away {share} of all operations"
+        return f"{self.resource}, whose full queue turns away {share} of its operations"
 
 
 def parts_of(result: SystemResult | ServiceResult) -> dict[str, float]:
@@ -138,10 +155,9 @@ def binding_of(result: SystemResult | ServiceResult) -> Binding | None:
     services = result.services if isinstance(result, SystemResult) else (result,)
     if result.saturated is not None:
         return Binding(kind="overload", resource=result.saturated)
-    denied = _by_name(service.accelerator_denied for service in services)
-    name, share = max(denied.items(), key=lambda item: item[1], default=("", 0.0))
-    if share >= DENIED_SHARE:
-        return Binding(kind="denials", resource=name, share=share)
+    full = _full_queue(result, services)
+    if full is not None:
+        return full
     parts = parts_of(result)
     total = math.fsum(parts.values())
     if not total:
@@ -151,6 +167,48 @@ def binding_of(result: SystemResult | ServiceResult) -> Binding | None:
         return _waiting(result, services, waiting, parts[waiting] / total)
     work = max(_WORK, key=lambda part: parts[part])
     return Binding(kind="work", resource=_WORK[work], share=parts[work] / total)
+
+
+def _full_queue(
+    result: SystemResult | ServiceResult, services: Sequence[ServiceResult]
+) -> Binding | None:
+    """Return the bottleneck if a full queue turned operations away; None if it was hardly full."""
+    if isinstance(result, SystemResult) and result.has_central_queue:
+        return _full_central(services)
+    # The shares are the server's. If tenants are isolated, the operations may all be of others.
+    isolated = isinstance(result, SystemResult) and result.isolates_tenants
+    return None if isolated and not _turned_away(services) else _full(services)
+
+
+def _turned_away(services: Sequence[ServiceResult]) -> int:
+    """Return the number of operations that full queues turned away."""
+    reasons = ("enqueue_denied", "overflow_full")
+    return sum(service.fallbacks.get(reason, 0) for service in services for reason in reasons)
+
+
+def _full(services: Sequence[ServiceResult]) -> Binding | None:
+    """Return the bottleneck if an accelerator's full queue turned operations away."""
+    denied = _by_name(service.accelerator_denied for service in services)
+    name, share = max(denied.items(), key=lambda item: item[1], default=("", 0.0))
+    return Binding(kind="denials", resource=name, share=share) if share >= DENIED_SHARE else None
+
+
+def _full_central(services: Sequence[ServiceResult]) -> Binding | None:
+    """Return the bottleneck if the full queue of all accelerators turned operations away.
+
+    The share turned away is that of all operations. `accelerator_denied` has it by accelerator, and
+    is large for one of few operations.
+    """
+    denied = _turned_away(services)
+    done = math.fsum(service.operations_per_request * service.ended for service in services)
+    share = denied / (denied + done) if done else 0.0
+    if share < DENIED_SHARE:
+        return None
+    used = _by_name(service.accelerator_utilization for service in services)
+    busiest, most = max(used.items(), key=lambda item: item[1], default=("", 0.0))
+    if most >= BUSY_SHARE:
+        return Binding(kind="denials", resource=busiest, share=share, used=most)
+    return Binding(kind="denials", resource=MANAGER_QUEUE, share=share)
 
 
 def _waiting(

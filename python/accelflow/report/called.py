@@ -9,8 +9,8 @@ __all__ = ["Called"]
 class Called:
     """The results of the requests that a service received from other services, not from clients.
 
-    `completed` is the number of completed requests. Latencies (mean and percentiles) are in us, and
-    None if no request completed.
+    `completed` is the number of completed requests, and `requests` that of all that arrived in the
+    whole run. Latencies (mean and percentiles) are in us, and None if no request completed.
     """
 
     completed: int
@@ -18,3 +18,4 @@ class Called:
     p50_us: float | None
     p99_us: float | None
     p999_us: float | None
+    requests: int = 0

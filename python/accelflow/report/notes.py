@@ -7,7 +7,8 @@ from collections import Counter
 from typing import Final
 
 from accelflow.parameters import SIZES
-from accelflow.report.results import Comparison
+from accelflow.report.answered import names_text, unanswered_notes
+from accelflow.report.results import Comparison, SystemResult
 
 __all__ = ["P999_RESPONSES", "notes_of"]
 
@@ -18,18 +19,17 @@ P999_RESPONSES: Final = 100_000
 _P99_RESPONSES: Final = 1_000
 #: The phrase with a cost's error in the note of a profile's parameter.
 _STATED_ERROR: Final = re.compile(r"relative standard error of ([0-9.e-]+)")
-#: The largest number of names in a note.
-_MOST_NAMES: Final = 4
 
 
 def notes_of(comparison: Comparison, *, by_service: bool, starred: bool = True) -> list[str]:
     """Return the notes below a table: uncertain costs, saturated systems, fallbacks and more.
 
-    `by_service` adds notes for a table with a row for each service. Without `starred`, the notes on
-    saturated systems, which explain the stars of a table, are left out.
+    `by_service` adds notes for a table with a row for each service. Without `starred`, a table has
+    no marks, and the notes on saturated systems, which explain its stars, are left out.
     """
     notes = [*_of_costs(comparison), *(_of_tails(comparison) if by_service else [])]
-    notes += [*_of_rare(comparison), *_of_slos(comparison)]
+    notes += [*_of_rare(comparison), *_of_rates(comparison)]
+    notes += [*unanswered_notes(comparison, marked=starred), *_of_slos(comparison)]
     if by_service and any(
         result.only_called for system in comparison.systems for result in system.services
     ):
@@ -50,9 +50,10 @@ def notes_of(comparison: Comparison, *, by_service: bool, starred: bool = True) 
 def _of_saturated(comparison: Comparison, *, by_service: bool) -> list[str]:
     """Return notes on systems that cannot keep up, with services and queues if `by_service`."""
     if not by_service:
-        stuck = any(system.saturated for system in comparison.systems)
+        stuck = [system for system in comparison.systems if system.saturated]
         text = "* The system cannot keep up: its latency depends on the length of the run."
-        return [text] if stuck else []
+        parts = [_part_of_load(system) for system in stuck if system.isolates_tenants]
+        return [text, *filter(None, parts)] if stuck else []
     notes = []
     for system in comparison.systems:
         grown: dict[str, list[str]] = {}
@@ -65,6 +66,14 @@ def _of_saturated(comparison: Comparison, *, by_service: bool) -> list[str]:
             for queue, services in grown.items()
         ]
     return notes
+
+
+def _part_of_load(system: SystemResult) -> str:
+    """Return a note on the services that a system cannot keep up with; empty if they are all."""
+    stuck = [result.service for result in system.services if result.saturated]
+    if len(stuck) == len(system.services):
+        return ""
+    return f"{system.label} keeps up with all services but {names_text(stuck)}."
 
 
 def _of_costs(comparison: Comparison) -> list[str]:
@@ -157,14 +166,29 @@ def _of_rare(comparison: Comparison) -> list[str]:
     if not fewest:
         return []
     few = [f"{name} ({count:,} responses)" for name, count in fewest.items()]
-    shown = ", ".join(few[:_MOST_NAMES]) + (", ..." if len(few) > _MOST_NAMES else "")
+    shown = names_text(few)
     return [f"The P99 of {shown} is not precise: fewer than 10 responses are beyond it."]
 
 
+def _of_rates(comparison: Comparison) -> list[str]:
+    """Return a note on services whose rates are unknown; empty if there are none."""
+    results = [result for system in comparison.systems for result in system.services]
+    unknown = list(dict.fromkeys(result.service for result in results if not result.knows_rates))
+    if not unknown:
+        return []
+    return [f"The rates of {names_text(unknown)} are unknown: fewer than two requests are counted."]
+
+
 def _of_slos(comparison: Comparison) -> list[str]:
-    """Return notes on services none of whose responses meets the SLO under any system."""
-    notes = []
-    for name in comparison.service_names:
+    """Return notes on services without an SLO for want of responses, or that never meet theirs."""
+    results = [result for system in comparison.systems for result in system.services]
+    silent = list(dict.fromkeys(result.service for result in results if result.never_idle))
+    notes = [
+        f"{name} has no response on the idle server, whose times set the SLO: all of its requests"
+        " count as late."
+        for name in silent
+    ]
+    for name in (name for name in comparison.service_names if name not in silent):
         found = [system.service(name) for system in comparison.systems]
         results = [result for result in found if result is not None and result.slo_requests]
         if results and all(result.slo_missed == result.slo_requests for result in results):

@@ -13,6 +13,7 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
+from accelflow.report.answered import lacks_responses
 from accelflow.report.binding import PARTS, binding_of, parts_of
 from accelflow.report.results import Comparison, SystemResult
 from accelflow.report.verdict import accelerator_use, core_use, verdict, within_slo
@@ -93,11 +94,9 @@ _UNBOUNDED: Final = Console(width=10_000)
 def _columns(comparison: Comparison) -> dict[str, tuple[str, list[str]]]:
     """Return the unit and the cells of each column, by the column's heading."""
     systems = comparison.systems
-    marks = ["*" if system.saturated else "" for system in systems]
-    means = [
-        latency_text(system.mean_us) + mark for system, mark in zip(systems, marks, strict=True)
-    ]
-    p99s = [latency_text(system.p99_us) + mark for system, mark in zip(systems, marks, strict=True)]
+    marks = ["*" * bool(system.saturated) + "a" * lacks_responses(system) for system in systems]
+    means = [_marked(system.mean_us, mark) for system, mark in zip(systems, marks, strict=True)]
+    p99s = [_marked(system.p99_us, mark) for system, mark in zip(systems, marks, strict=True)]
     used = [accelerator_use(system) for system in systems]
     columns = {
         "Mean": ("us", means),
@@ -112,6 +111,10 @@ def _columns(comparison: Comparison) -> dict[str, tuple[str, list[str]]]:
     if not any(within_slo(system) for system in systems):
         del columns["Within SLO"]
     return columns
+
+
+def _marked(value_us: float | None, mark: str) -> str:
+    return latency_text(value_us) + (mark if value_us is not None else mark.removesuffix("a"))
 
 
 def _table(comparison: Comparison, columns: dict[str, tuple[str, list[str]]]) -> Table:
@@ -140,12 +143,14 @@ def _within(system: SystemResult) -> str:
     return f"{krps_text(rate)} {text:>6}"
 
 
-def krps_text(rate_rps: float) -> str:
-    """Return a rate in thousands of requests per second as text.
+def krps_text(rate_rps: float | None) -> str:
+    """Return a rate in thousands of requests per second as text, a dash for None.
 
     The text has one decimal, or for less than 1,000 requests per second up to three significant
     digits.
     """
+    if rate_rps is None:
+        return "-"
     krps = rate_rps / 1000
     return f"{krps:,.1f}" if krps >= 1 or krps == 0 else f"{krps:.3g}"
 

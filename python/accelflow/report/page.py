@@ -23,7 +23,7 @@ from accelflow.report.load_figures import (
 )
 from accelflow.report.notes import notes_of
 from accelflow.report.paper import EXPERIMENT, PAPER_REDUCTIONS, compared, other_experiment
-from accelflow.report.reductions import reduction
+from accelflow.report.reductions import left_out_notes, reduction
 from accelflow.report.results import Comparison
 from accelflow.report.summary import services_table, systems_table
 from accelflow.report.verdict import verdict
@@ -45,10 +45,11 @@ _SETTINGS: Final = {
 
 _BOTTLENECK: Final = (
     "The bottleneck is the first of these that applies: a resource that could not keep up; an"
-    " accelerator whose full queue turned away 1 % or more of its operations; orchestration,"
-    " queueing or communication, if it took 10 % or more of the mean latency; otherwise the work"
-    " itself. Queueing is shown with the busiest resource, if that is used at least half of the"
-    " time."
+    " accelerator whose full queue turned away 1 % or more of its operations (RELIEF's share the"
+    " manager's queue: if that turned away 1 % or more, it is named, or an accelerator that is"
+    " used at least half of the time); orchestration, queueing or communication, if it took 10 %"
+    " or more of the mean latency; otherwise the work itself. Queueing is shown with the busiest"
+    " resource, if that is used at least half of the time."
 )
 
 
@@ -166,7 +167,7 @@ def _beside_the_paper(comparison: Comparison) -> Iterator[Section]:
     why = f"The paper's figures are not shown, since {other}. They apply to {EXPERIMENT}."
     notes = [why] if other else [f"The paper's experiment: {EXPERIMENT}."]
     paired = "± is half the 95 % interval, paired by the requests that systems share."
-    notes += [paired] if several else []
+    notes += [*([paired] if several else []), *left_out_notes(pairs)]
     table = Table(caption=caption, columns=columns, rows=rows, notes=notes)
     yield Section(title="Reductions" if other else "Beside the paper", parts=[table])
 

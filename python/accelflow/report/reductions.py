@@ -8,12 +8,14 @@ variation cancels. The interval is usually much narrower than those of the two l
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from accelflow.findings.estimate import Estimate
 from accelflow.findings.statistics import half_width
+from accelflow.report.answered import names_text
 from accelflow.report.results import SystemResult, mean_reduction
 
-__all__ = ["reduction", "reduction_text"]
+__all__ = ["left_out_notes", "reduction", "reduction_text"]
 
 
 def reduction(ours: SystemResult, theirs: SystemResult, statistic: str) -> Estimate | None:
@@ -39,6 +41,27 @@ def reduction(ours: SystemResult, theirs: SystemResult, statistic: str) -> Estim
         for seed in range(seeds)
     ]
     return Estimate(whole, half_width(whole, without))
+
+
+def left_out_notes(pairs: Sequence[tuple[SystemResult, SystemResult]]) -> list[str]:
+    """Return notes on services that reductions leave out, since a system has no response of them.
+
+    `pairs` are the systems that the reductions compare.
+    """
+    whose: dict[tuple[str, str], list[str]] = {}
+    for ours, theirs in pairs:
+        silent = {*ours.unanswered_services, *theirs.unanswered_services}
+        names = [result.service for result in theirs.services if not result.only_called]
+        left = names_text([name for name in names if name in silent])
+        kept = names_text([name for name in names if name not in silent])
+        if left:
+            whose.setdefault((left, kept), []).append(theirs.label)
+    return [
+        f"The reductions against {names_text(rivals)} are "
+        + (f"means over {kept} alone" if kept else "unknown")
+        + f": one of the two systems answers no request of {left}."
+        for (left, kept), rivals in whose.items()
+    ]
 
 
 def reduction_text(found: Estimate) -> str:

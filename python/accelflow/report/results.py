@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from accelflow.errors import one_of, refused
+from accelflow.report.adjusted import isolates_tenants, late_if_idle, own_overloads
 from accelflow.report.called import Called
 from accelflow.report.named import Named
 from accelflow.report.reader import Interval, Reader, reject_repeats
@@ -70,16 +71,19 @@ class ServiceResult:
     latency: cpu, accelerator, dispatcher, manager, cores (their work of orchestration),
     communication, remote and queueing; of parallel chains, the one that ended last counts.
     `saturated` names the resource that could not keep up, if there was one; the latencies then
-    depend on the length of the run. `data` has bytes, counts and shares (0 to 1) of the server's
-    networks, caches, memory and address translation. Of `slo_requests` requests, `slo_missed` were
-    answered later than `slo_us` or never. `timed_out` counts requests without a response, since a
+    depend on the length of the run. On a server that isolates tenants, it is set only if the
+    service's own results show the overload. `data` has bytes, counts and shares (0 to 1) of the
+    server's networks, caches, memory and address translation. Of `slo_requests` requests,
+    `slo_missed` were answered later than `slo_us` or never: all of a service that never answers on
+    the idle server, whose `slo_us` is None. `timed_out` counts requests without a response, since a
     message did not arrive in time or was refused for lack of memory. Of the `deadlines` operations
     with a deadline, `deadlines_missed` ended late. `manager_utilization` and `dma_utilization` are
     those of the manager and the A-DMA engines; `accelerator_denied` has the share of operations
-    that a full queue turned away, by kind of accelerator. Fallbacks, time-outs, deadlines, refusals
-    by full queues and dispatchers' instructions are those of the whole run, warm-up included. Older
-    files lack some fields; `spent_us` is then empty, `data` and `slo_us` are None, and numbers are
-    0.
+    that a full queue turned away, by kind of accelerator. `responded` counts the responses of the
+    whole run, and `operations_per_request` is the mean over all requests of the server. Fallbacks,
+    time-outs, deadlines, refusals by full queues and dispatchers' instructions are those of the
+    whole run, warm-up included. Older files lack some fields; `spent_us` is then empty, `data` and
+    `slo_us` are None, and numbers are 0.
 
     With several seeds, times, rates and shares are means over the seeds, and counts are sums.
     `intervals` then has the interval of each mean by its name, such as ``p99_us`` or
@@ -114,6 +118,8 @@ class ServiceResult:
     manager_utilization: float = 0.0
     dma_utilization: float = 0.0
     accelerator_denied: Mapping[str, float] = field(default_factory=dict)
+    responded: int = 0
+    operations_per_request: float = 0.0
 
     def __repr__(self) -> str:
         return installed().service(self)
@@ -127,6 +133,28 @@ class ServiceResult:
     def latencies(self) -> ServiceResult | Called:
         """The results with latencies to show: this object, or `called` without client requests."""
         return self.called if self.called is not None and self.only_called else self
+
+    @property
+    def knows_rates(self) -> bool:
+        """Whether the rates are known: a rate needs the time between two counted requests."""
+        return self.offered_rps > 0 or self.only_called
+
+    @property
+    def ended(self) -> int:
+        """The number of requests of the whole run, those of other services included."""
+        called = 0 if self.called is None else self.called.requests
+        return self.responded + self.timed_out + called
+
+    @property
+    def unanswered_share(self) -> float:
+        """The share of clients' requests (0 to 1) without a response, over the whole run."""
+        answered = max(self.responded, self.completed)
+        return self.timed_out / (answered + self.timed_out) if self.timed_out else 0.0
+
+    @property
+    def never_idle(self) -> bool:
+        """Whether no request had a response on the idle server, whose times set the SLO."""
+        return self.slo_us is None and self.slo_requests > 0
 
     @property
     def slo_missed_share(self) -> float | None:
@@ -204,6 +232,16 @@ class SystemResult(Viewed, Named[ServiceResult]):
         return ORCHESTRATORS.get(self.orchestrator, self.orchestrator)
 
     @property
+    def has_central_queue(self) -> bool:
+        """Whether all accelerators share one queue at the manager, as in RELIEF.
+
+        A system in Python counts as the system that it is like.
+        """
+        rows = self.source.get("python_systems", ())
+        like = {row["orchestrator"]: row.get("like") for row in rows}
+        return bool(like.get(self.orchestrator, self.orchestrator) == "relief")
+
+    @property
     def label(self) -> str:
         """The system's name to show, with the chip's name if there are several chips."""
         return self.name if self.chip is None else f"{self.name} on {self.chip}"
@@ -229,6 +267,11 @@ class SystemResult(Viewed, Named[ServiceResult]):
         return self._mean("p999_us")
 
     @property
+    def knows_rates(self) -> bool:
+        """Whether the rates of all services are known."""
+        return all(result.knows_rates for result in self.services)
+
+    @property
     def throughput_rps(self) -> float:
         """The completed requests per second of all services together."""
         return math.fsum(result.throughput_rps for result in self.services)
@@ -241,6 +284,28 @@ class SystemResult(Viewed, Named[ServiceResult]):
         return missed / requests if requests else None
 
     @property
+    def unanswered_share(self) -> float:
+        """The share of clients' requests (0 to 1) without a response, over the whole run."""
+        lost = sum(result.timed_out for result in self.services)
+        answered = sum(max(result.responded, result.completed) for result in self.services)
+        return lost / (answered + lost) if lost else 0.0
+
+    @property
+    def unanswered_services(self) -> list[str]:
+        """The services that clients call and none of whose counted requests has a response."""
+        outside = [result for result in self.services if not result.only_called]
+        return [result.service for result in outside if not result.completed]
+
+    @property
+    def isolates_tenants(self) -> bool:
+        """Whether the server keeps the load of a tenant from the others.
+
+        Only services whose own results show an overload then have ``saturated``.
+        """
+        services = [result.service for result in self.services]
+        return isolates_tenants(self.source, self.chip, services)
+
+    @property
     def saturated(self) -> str | None:
         """The first resource, over all services, that could not keep up; None if all kept up."""
         return next((result.saturated for result in self.services if result.saturated), None)
@@ -248,6 +313,11 @@ class SystemResult(Viewed, Named[ServiceResult]):
     def service(self, name: str) -> ServiceResult | None:
         """Return the results of the service called `name`; None if it was not simulated."""
         return next((result for result in self.services if result.service == name), None)
+
+    def only(self, services: Sequence[str]) -> SystemResult:
+        """Return these results with `services` alone."""
+        kept = tuple(result for result in self.services if result.service in services)
+        return replace(self, services=kept)
 
     def _mean(self, statistic: str) -> float | None:
         outside = [result for result in self.services if not result.only_called]
@@ -313,7 +383,11 @@ class Comparison(Viewed, Named[SystemResult]):
         if schema != SCHEMA:
             raise refused("results.schema", schema, f"must be '{SCHEMA}', which this version reads")
         known = [*ORCHESTRATORS, *_in_python(root)]
-        systems = tuple(_read_system(item, known, source) for item in root.items("systems"))
+        none: tuple[int, ...] = ()
+        seeds = root.optional("seeds", none, Reader.counts) or (root.count("seed"),)
+        requests, warmup = root.count("requests"), root.count("warmup_requests")
+        idle = None if source.get("slo_factor") is None else (requests - warmup) * len(seeds)
+        systems = tuple(_read_system(item, known, source, idle) for item in root.items("systems"))
         for chip in dict.fromkeys(system.chip for system in systems):
             names = [system.orchestrator for system in systems if system.chip == chip]
             reject_repeats(names, "results.systems", "orchestrator")
@@ -321,9 +395,9 @@ class Comparison(Viewed, Named[SystemResult]):
             workload=root.get("workload", str),
             profile=root.get("profile", str),
             seed=root.count("seed"),
-            seeds=root.optional("seeds", (), Reader.counts) or (root.count("seed"),),
-            requests=root.count("requests"),
-            warmup_requests=root.count("warmup_requests"),
+            seeds=seeds,
+            requests=requests,
+            warmup_requests=warmup,
             arrivals=root.mapping("arrivals"),
             placement=root.get("placement", str),
             systems=tuple(sorted(systems, key=lambda s: known.index(s.orchestrator))),
@@ -433,14 +507,22 @@ def _in_python(root: Reader) -> list[str]:
     return [row.get("orchestrator", str) for row in root.items("python_systems")]
 
 
-def _read_system(reader: Reader, known: Sequence[str], source: Mapping[str, Any]) -> SystemResult:
+def _read_system(
+    reader: Reader, known: Sequence[str], source: Mapping[str, Any], idle: int | None
+) -> SystemResult:
+    """Read a system; `idle` is the number of a service's requests if SLOs are from an idle run."""
     orchestrator = one_of(f"{reader.place}.orchestrator", reader.get("orchestrator", str), known)
     services = tuple(_read_service(item) for item in reader.items("services"))
     reject_repeats([result.service for result in services], f"{reader.place}.services", "service")
+    chip = reader.optional("chip", None, _read_text)
+    if idle is not None:
+        services = late_if_idle(services, idle)
+    if isolates_tenants(source, chip, [result.service for result in services]):
+        services = own_overloads(services)
     return SystemResult(
         orchestrator=orchestrator,
         services=services,
-        chip=reader.optional("chip", None, _read_text),
+        chip=chip,
         source={**source, "systems": [reader.value]},
         intervals=reader.each_if_any("intervals", Reader.interval),
     )
@@ -482,11 +564,14 @@ def _read_service(reader: Reader) -> ServiceResult:
         manager_utilization=reader.optional("manager_utilization", 0.0, Reader.number),
         dma_utilization=reader.optional("dma_utilization", 0.0, Reader.number),
         accelerator_denied=reader.each_if_any("accelerator_denied", Reader.number),
+        responded=reader.optional("responded", 0, Reader.count),
+        operations_per_request=reader.optional("operations_per_request", 0.0, Reader.number),
     )
 
 
 def _read_called(reader: Reader) -> Called:
     return Called(
+        requests=reader.optional("requests", 0, Reader.count),
         completed=reader.count("completed"),
         mean_us=reader.number_or_none("mean_us"),
         p50_us=reader.number_or_none("p50_us"),

@@ -9,14 +9,16 @@ from typing import Final, Literal
 
 from accelflow.page.document import Column, Table
 from accelflow.page.table import table_html
+from accelflow.report.answered import lacks_responses
 from accelflow.report.results import Comparison, Interval, ServiceResult, SystemResult
 
 __all__ = ["Summary", "of_comparison", "of_service", "of_system"]
 
 #: Rows and characters of names beyond these are left out of texts.
-_MOST_ROWS: Final = 17
+_MOST_ROWS: Final = 16
 _LONGEST: Final = 20
 _HEADINGS: Final = ("mean_us", "p99_us", "throughput_rps", "slo_missed")
+_ANSWERED: Final = "Some requests have no response; latencies are those of the others."
 _SATURATED: Final = "* The system cannot keep up: its latency grows with the length of the run."
 
 
@@ -140,6 +142,7 @@ def _notes(comparison: Comparison) -> list[str]:
             * several
         ),
         *([_SATURATED] * saturated),
+        *([_ANSWERED] * any(lacks_responses(system) for system in comparison.systems)),
     ]
 
 
@@ -150,7 +153,11 @@ def _measures(result: SystemResult | ServiceResult) -> list[str]:
     return [
         _number(shown.mean_us, result.intervals, "mean_us") + mark,
         _number(shown.p99_us, result.intervals, "p99_us") + mark,
-        _number(result.throughput_rps, result.intervals, "throughput_rps"),
+        _number(
+            result.throughput_rps if result.knows_rates else None,
+            result.intervals,
+            "throughput_rps",
+        ),
         "-" if missed is None else f"{missed:.1%}",
     ]
 

@@ -8,10 +8,11 @@ from rich.table import Table
 
 from accelflow import _native
 from accelflow.findings.estimate import Estimate
+from accelflow.report.answered import lacks_responses
 from accelflow.report.notes import P999_RESPONSES, notes_of
 from accelflow.report.overview import krps_text, latency_text, print_overview
 from accelflow.report.paper import EXPERIMENT, PAPER_REDUCTIONS, compared, other_experiment
-from accelflow.report.reductions import reduction
+from accelflow.report.reductions import left_out_notes, reduction
 from accelflow.report.results import Comparison, ServiceResult, SystemResult
 
 #: The workloads for which a reader may expect the paper's figures.
@@ -84,7 +85,9 @@ def services_table(comparison: Comparison) -> Table:
     for name in comparison.service_names:
         results = [(system, system.service(name)) for system in comparison.systems]
         present = [(system, result) for system, result in results if result is not None]
-        offered = dict.fromkeys(krps_text(result.offered_rps) for _, result in present)
+        offered = dict.fromkeys(
+            krps_text(result.offered_rps if result.knows_rates else None) for _, result in present
+        )
         table.add_row(name, *[""] * (4 + chips), "/".join(offered), style="bold")
         for system, result in present:
             style = "green" if system.orchestrator == "accelflow" else ""
@@ -172,6 +175,7 @@ def _reduction_notes(comparison: Comparison) -> list[str]:
         notes.append(
             "Intervals are 95 % and paired: both systems have the same requests for each seed."
         )
+    notes += left_out_notes(compared(comparison))
     if any(_saturated(system) for pair in compared(comparison) for system in pair):
         notes.append(
             "* One of the two systems cannot keep up: its latency, and so the reduction, depends on"
@@ -237,10 +241,14 @@ def _cells(result: ServiceResult, *, own: bool) -> list[str]:
     p999_us = shown.p999_us if shown.completed >= P999_RESPONSES else None
     latencies = [shown.mean_us, shown.p50_us, shown.p99_us, p999_us]
     mark = "*" if result.saturated else ""
+    answered = "a" * lacks_responses(result)
     of_calls = "" if shown is result else "c"
     return [
-        *(latency_text(value) + mark + (of_calls if value else "") for value in latencies),
-        krps_text(result.throughput_rps),
+        *(
+            latency_text(value) + mark + (of_calls + answered if value else "")
+            for value in latencies
+        ),
+        krps_text(result.throughput_rps if result.knows_rates else None),
         *(_server_cells(result) if own else ()),
         f"{result.total_fallbacks:,}",
     ]

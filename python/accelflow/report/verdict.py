@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from accelflow.findings.estimate import Estimate
+from accelflow.report.answered import among_answered, listed, names_text
 from accelflow.report.binding import binding_of
 from accelflow.report.reductions import reduction, reduction_text
 from accelflow.report.results import Comparison, SystemResult, mean_of
@@ -32,26 +33,57 @@ def verdict(comparison: Comparison) -> str:
     sentences = []
     for chip in chips:
         systems = [system for system in comparison.systems if system.chip == chip]
-        sentence = _of_one_chip(systems)
-        where = "" if chip is None else f"On {chip}, "
-        sentences.append(where + sentence)
+        where = "" if chip is None else f"on {chip}, "
+        sentences.append(_of_one_chip(_subject(systems), systems, where))
     return " ".join(sentences)
 
 
-def _of_one_chip(systems: Sequence[SystemResult]) -> str:
-    subject = _subject(systems)
+def _of_one_chip(subject: SystemResult, systems: Sequence[SystemResult], where: str) -> str:
+    """Return the answer for `subject` and others; `where` begins the sentence, in lower case.
+
+    Services that `subject` never answers have their own sentence, and so have those that it cannot
+    keep up with, if the load of others does not depend on them. The rest is about the others.
+    """
+    begun = _capital(where) + subject.name
+    silent = subject.unanswered_services
+    stuck = [result.service for result in subject.services if result.saturated]
+    if silent:
+        text = f"{begun} answers no request of {names_text(silent)}."
+        return _and_of_others(text, silent, subject, systems)
+    if subject.p99_us is None:
+        return f"{begun}: a service has no answered request."
+    if stuck and subject.isolates_tenants and len(stuck) < len(subject.services):
+        text = f"{begun} cannot keep up with {names_text(stuck)}: {_overload(subject)}."
+        return _and_of_others(text, stuck, subject, systems)
+    if stuck:
+        return f"{begun} cannot keep up: {_overload(subject)}."
+    begun = _capital(where + among_answered(systems)) + subject.name
     bound = binding_of(subject)
     bottleneck = "" if bound is None else f". Its bottleneck is {bound.sentence}"
-    if subject.p99_us is None:
-        return f"{subject.name}: a service has no answered request."
-    if subject.saturated:
-        return (
-            f"{subject.name} cannot keep up: '{subject.saturated}' was overloaded during the run."
-        )
     clauses = _against(subject, systems)
     if clauses:
-        return f"{subject.name} {_listed(clauses)}{bottleneck}."
-    return f"{subject.name}: P99 {_us(subject.p99_us)}, mean {_us(subject.mean_us)}{bottleneck}."
+        return f"{begun} {listed(clauses)}{bottleneck}."
+    return f"{begun}: P99 {_us(subject.p99_us)}, mean {_us(subject.mean_us)}{bottleneck}."
+
+
+def _and_of_others(
+    text: str, services: Sequence[str], subject: SystemResult, systems: Sequence[SystemResult]
+) -> str:
+    """Return `text`, which is about some `services`, and the answer for the others."""
+    others = [result.service for result in subject.services if result.service not in services]
+    if not others:
+        return text
+    rest = {system.id: system.only(others) for system in systems}
+    of_others = f"of {names_text(others)}, "
+    return f"{text} {_of_one_chip(rest[subject.id], list(rest.values()), of_others)}"
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _overload(system: SystemResult) -> str:
+    return f"'{system.saturated}' was overloaded during the run"
 
 
 def _us(value: float | None) -> str:
@@ -75,7 +107,7 @@ def _against(subject: SystemResult, systems: Sequence[SystemResult]) -> list[str
     rivals = [
         (cut, rival)
         for rival in others
-        if not rival.saturated
+        if not rival.saturated and rival.p99_us is not None
         if (cut := reduction(subject, rival, "p99_us")) is not None
     ]
     rivals.sort(key=lambda item: item[0].mean)
@@ -84,17 +116,24 @@ def _against(subject: SystemResult, systems: Sequence[SystemResult]) -> list[str
     same = [rival.name for cut, rival in rivals if _sign(cut) == 0][:_RIVALS]
     clauses = [
         f"{verb} P99 by "
-        + _listed([f"{reduction_text(cut)} against {rival.name}" for cut, rival in chosen])
+        + listed([f"{reduction_text(cut)} against {rival.name}" for cut, rival in chosen])
         for verb, chosen in (("cuts", better), ("raises", worse))
         if chosen
     ]
     if same:
-        clauses.append(f"has the P99 of {_listed(same)} within the interval")
+        clauses.append(f"has the P99 of {listed(same)} within the interval")
     overloaded = [rival.name for rival in others if rival.saturated]
     if overloaded:
-        clauses.append(f"keeps up where {_listed(overloaded)} cannot")
+        clauses.append(f"keeps up where {listed(overloaded)} cannot")
+    silent = [
+        f"{listed(rival.unanswered_services)}, as {rival.name} does not"
+        for rival in others
+        if not rival.saturated and rival.unanswered_services
+    ]
+    if silent:
+        clauses.append(f"answers requests of {'; of '.join(silent)}")
     ideal = next((system for system in systems if system.orchestrator == "ideal"), None)
-    if ideal is not None and ideal is not subject:
+    if ideal is not None and ideal is not subject and ideal.p99_us is not None:
         change = reduction(subject, ideal, "p99_us")
         clauses += [] if change is None else [_beside_ideal(-change.mean)]
     return clauses
@@ -113,17 +152,12 @@ def _beside_ideal(above: float) -> str:
     return f"comes within {max(1, math.ceil(abs(above) * 100))} % of Ideal"
 
 
-def _listed(parts: Sequence[str]) -> str:
-    """Join the parts, as in `a, b and c`."""
-    *first, last = parts
-    return f"{', '.join(first)} and {last}" if first else last
-
-
-def within_slo(system: SystemResult) -> tuple[float, float] | None:
+def within_slo(system: SystemResult) -> tuple[float | None, float] | None:
     """Return the requests per second that `system` answers within the SLO, and their share.
 
     The share (0 to 1) is that of all requests with an SLO. A request without an answer counts as
-    late. None if no service has an SLO.
+    late. The rate is None if that of a service is unknown. The result is None if no service has an
+    SLO.
     """
     known = [result for result in system.services if result.slo_missed_share is not None]
     missed = system.slo_missed_share
@@ -132,7 +166,7 @@ def within_slo(system: SystemResult) -> tuple[float, float] | None:
     rate = math.fsum(
         result.throughput_rps * (1 - (result.slo_missed_share or 0.0)) for result in known
     )
-    return rate, 1 - missed
+    return (rate if system.knows_rates else None), 1 - missed
 
 
 def core_use(system: SystemResult) -> float:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from accelflow.comparing import compare
+from accelflow.effects import without_idle_policy
 from accelflow.errors import AccelflowError
 from accelflow.kept_runs import code_version
 from accelflow.report.export import to_table
@@ -102,7 +103,8 @@ def simulate(
     tables = []
     for key, scenario in batch:
         try:
-            whole = replace(scenario, recording=recording)
+            # A sweep may have orders of queues beside systems that do not take one.
+            whole = without_idle_policy(replace(scenario, recording=recording))
             table = to_table(compare(whole, threads=1, progress=progress))
             table = table.replace_schema_metadata(None)
         except TimeUpError:

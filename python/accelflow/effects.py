@@ -1,0 +1,57 @@
+"""Settings of a scenario that would do nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from accelflow.errors import refused
+from accelflow.scenario import Scenario, loaded, resolved
+
+__all__ = ["check_effects", "without_idle_policy"]
+
+#: The systems whose queues, if they have any, have an order of their own (docs/parameters.md).
+_OWN_ORDER: Final = frozenset({"non_acc", "relief", "accelflow_deadline", "accelflow_edf"})
+#: The orders of queues that look at deadlines, which are parts of SLOs.
+_BY_DEADLINE: Final = frozenset({"deadline", "edf"})
+
+
+def check_effects(scenario: Scenario, *, more_systems: bool = False) -> None:
+    """Raise InputError for an order of queues that changes nothing in any system of `scenario`.
+
+    `more_systems`: systems in Python take part, too.
+    """
+    why = None if more_systems else _why_idle(scenario)
+    if why is not None:
+        raise refused("policy", scenario.policy, f"must be left out, since {why}")
+
+
+def without_idle_policy(scenario: Scenario) -> Scenario:
+    """Return `scenario` without an order of queues that changes nothing, such as one of a sweep."""
+    return scenario if _why_idle(scenario) is None else replace(scenario, policy=None)
+
+
+def _why_idle(scenario: Scenario) -> str | None:
+    """Return why the order of queues changes nothing; None if it may change something."""
+    if scenario.policy is None:
+        return None
+    asked = resolved(scenario)
+    systems = asked["orchestrators"]
+    if _OWN_ORDER.issuperset(systems):
+        return f"it has no effect under {', '.join(systems)}"
+    if scenario.policy in _BY_DEADLINE and not _has_slos(scenario, asked):
+        return f"no service has an SLO, so nothing has a deadline for {scenario.policy}"
+    return None
+
+
+def _has_slos(scenario: Scenario, asked: Mapping[str, Any]) -> bool:
+    if asked["slo_factor"] is not None or asked["slo_us"]:
+        return True
+    workload = loaded(scenario).workload
+    if callable(to_document := getattr(workload, "to_document", None)):
+        workload = to_document()
+    if not isinstance(workload, Mapping):
+        return False
+    rows = [workload.get("defaults") or {}, *workload["services"]]
+    return any(row.get("slo_factor") is not None for row in rows)
