@@ -1406,7 +1406,7 @@ class WaitingEntry:
 
     @property
     def position(self) -> int:
-        """This entry's index in the queue; index 0 is the entry that became ready first."""
+        """The index of the entry in the queue; index 0 is the entry that became ready first."""
 
 def scenario_spans(
     document: str,

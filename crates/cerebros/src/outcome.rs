@@ -21,7 +21,8 @@ pub struct Spent {
     pub away: Time,
     /// The time in which cores switch back to requests whose nested call was answered.
     pub switched: Time,
-    /// The part of the times `software` to `switched` for which a request occupies a core.
+    /// The time for which the request occupies a core: a part of the sum of the fields above, from
+    /// `software` to `switched`.
     pub on_core: Time,
     /// The time of the functions' business logic, without stalls.
     pub execute: Time,

@@ -340,7 +340,8 @@ fn runs_that_cannot_be_are_refused() {
     let error = simulate(&service(&[queue(2.0), queue(3.0)]), &RUN).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "kernel.queue.hosts = 3: must be 2 for a simulation, as for the kernels before it"
+        "kernel.queue.hosts = 3: must be 2, as for the other kernels, since a simulation has one \
+         number of hosts"
     );
     for (run, message) in [
         (

@@ -302,7 +302,7 @@ fn odds_of_a_file_are_drawn_and_need_the_facts_they_lead_to() {
     let error = shop(&hits("")).check().err().unwrap().to_string();
     assert_eq!(
         error,
-        "workload.services[0].path[1].facts.T6.found = left out: must be 0 or 1, or have odds, \
+        "workload.services[0].path[1].facts.T6.found = left out: must be 0 or 1, or a probability in odds, \
          since trace T6 branches on it; Get also leaves out path[1].facts.T6.compressed (if \
          T6.found = 1), path[1].facts.T6.c_compressed (if T6.found = 1), \
          path[1].facts.T7.exception (if T6.found = 1)"
@@ -358,7 +358,7 @@ const REFUSED: &[(&str, &str, &str)] = &[
     (
         "facts = { looked = { stale = 0 } }",
         "facts = {}",
-        "workload.services[0].path[2].facts.looked.stale = left out: must be 0 or 1, or have odds, \
+        "workload.services[0].path[2].facts.looked.stale = left out: must be 0 or 1, or a probability in odds, \
          since trace looked branches on it",
     ),
     (

@@ -40,9 +40,9 @@ class Value:
 
 
 def values(runs: Runs, services: _Services) -> list[Value]:
-    """Return our values of all numbers in the Cerebros paper's text, in the order of its figures.
+    """Return our values of the numbers that the Cerebros paper's text states.
 
-    `runs` are the simulations, and `services` describes the five services.
+    They are in the order of the paper's diagrams, Fig. 2 first.     `runs` are the simulations, and `services` describes the five services.
     """
     makers: tuple[Callable[[Runs, _Services], Iterator[Value]], ...] = (
         _inputs,

@@ -95,7 +95,10 @@ REFERENCES: Final[Mapping[str, tuple[Reference, ...]]] = {
 
 
 def references(view: str, category: str) -> tuple[Reference, ...]:
-    """Return the references of `category` in `view`, a key of :data:`REFERENCES`."""
+    """Return the shares that the Accelerometer paper states for `category`.
+
+    `view` is a key of :data:`REFERENCES`: a way to divide cycles into categories.
+    """
     return tuple(each for each in REFERENCES[view] if each.category == category)
 
 

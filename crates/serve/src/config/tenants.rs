@@ -34,7 +34,7 @@ pub struct Shaping {
 
 /// The settings of a server's control plane for SLOs: the available accelerator time in seconds per
 /// second, the share of this time that tenants may use, and the period of the checks of SLOs.
-/// Without separate accelerators, the available time to set is the number of cores.
+/// On a server without accelerators, set the available time to the number of its cores.
 pub type Control = ControlSettings;
 
 /// An SLO that a tenant requests: a rate that is met in most of the control plane's periods, and

@@ -56,8 +56,8 @@ impl Workload {
         let (first, _) = found.first()?.clone();
         let trace = first.rsplit('.').nth(1).unwrap_or_default().to_owned();
         let values = match is_first_bit {
-            true => "0 or 1, or have odds",
-            false => "a whole number, or have odds of 0 and 1",
+            true => "0 or 1, or a probability in odds",
+            false => "a whole number, or a probability of 1 in odds",
         };
         let mut allowed = format!("must be {values}, since trace {trace} branches on it");
         let prefix = format!("services[{index}].");

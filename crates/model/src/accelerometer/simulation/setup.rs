@@ -393,7 +393,7 @@ impl<'s> Accelerators<'s> {
         }
         if self.given && f64::from(self.hosts) != hosts {
             let rule = format!(
-                "must be {} for a simulation, as for the kernels before it",
+                "must be {}, as for the other kernels, since a simulation has one number of hosts",
                 self.hosts
             );
             return Err(Refusal::new("queue.hosts", hosts, rule));

@@ -132,7 +132,7 @@ impl PyWaitingEntry {
         self.inner.tenant
     }
 
-    /// This entry's index in the queue; index 0 is the entry that became ready first.
+    /// The index of the entry in the queue; index 0 is the entry that became ready first.
     #[getter]
     fn position(&self) -> usize {
         self.position
