@@ -42,7 +42,8 @@ class Value:
 def values(runs: Runs, services: _Services) -> list[Value]:
     """Return our values of the numbers that the Cerebros paper's text states.
 
-    They are in the order of the paper's diagrams, Fig. 2 first.     `runs` are the simulations, and `services` describes the five services.
+    They are in the order of the paper's diagrams, Fig. 2 first. `runs` are the simulations, and
+    `services` describes the five services.
     """
     makers: tuple[Callable[[Runs, _Services], Iterator[Value]], ...] = (
         _inputs,

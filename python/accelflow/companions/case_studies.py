@@ -270,11 +270,11 @@ def _production(case: str, share: float, measured: float) -> dict[str, float]:
 
 
 def paying_compressions() -> list[tuple[str, float, float]]:
-    """Return the size above which Feed1's off-chip compressions gain, for each threading design.
+    """Return the size from which off-chip compression speeds Feed1 up, by threading design.
 
     A row has the threading design, the size in bytes, and the share of compressions that are
-    larger. The paper prints size and share for Sync. For Sync-OS and Async they follow from
-    Table 7: the share from the numbers of offloads, the size from equations (4) and (7).
+    larger. The Accelerometer paper prints both for Sync. For Sync-OS and Async, the share is
+    computed from the numbers of offloads in Table 7, and the size from equations (4) and (7).
     """
     found = []
     for way, more in _OFF_CHIP_CASES.items():

@@ -24,9 +24,9 @@ def sweep(
 ) -> list[tuple[str, str, float, float]]:
     """Return the ratio of P99 to SLO at several loads, in closed form and simulated.
 
-    A point is (system, ``closed form`` or ``simulated``, load, ratio). The load is the ratio of the
-    server's rates to those of the whole fleet. The ratio is the largest of a service's P99 to its
-    SLO. Points with a ratio above three are omitted. `slo_us` has the SLO of each service in us,
+    A point is (system, ``closed form`` or ``simulated``, load, ratio). The load is the part of the
+    fleet's request rates that one server gets. The ratio is that of the service with the largest.
+    Points with a ratio above three are omitted. `slo_us` has the SLO of each service in us,
     and `searches` the simulated points. Raises AccelflowError if a point cannot be computed.
     """
     needed = demands(plan, recording_of(plan))
