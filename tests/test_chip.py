@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+import accelflow
 from accelflow import InputError, chip, simulation
 from accelflow.cli import program
 
@@ -142,6 +143,64 @@ def test_servers_of_their_own_count_each() -> None:
     assert (shared["servers"], own["servers"]) == (1, 2)
     assert own["power_w"]["idle_w"] == pytest.approx(2 * shared["power_w"]["idle_w"])
     assert own["power_w"]["transfers_w"] == pytest.approx(shared["power_w"]["transfers_w"])
+
+
+#: Two services that are on two servers by the file; clients call the first alone.
+TWO_SERVERS = """
+schema = "accelflow.workload/1"
+name = "two"
+
+[[services]]
+name = "Front"
+server = "front"
+rate_rps = 2000
+path = [
+  { trace = "T1", facts = { T1 = { compressed = 0 } } },
+  { trace = "T9", calls = "Back", facts = { T10 = { exception = 0, compressed = 0 } } },
+  { trace = "T2" },
+]
+
+[[services]]
+name = "Back"
+server = "back"
+path = [{ trace = "T1", facts = { T1 = { compressed = 0 } } }, { cpu_us = 400 }, { trace = "T2" }]
+"""
+
+
+def test_servers_that_a_workload_names_count_each(tmp_path: Path) -> None:
+    path = tmp_path / "two.toml"
+    path.write_text(TWO_SERVERS)
+
+    def results(placement: str) -> dict[str, Any]:
+        found = accelflow.compare(
+            path, orchestrators=["accelflow"], requests=300, profile="paper", placement=placement
+        )
+        return dict(found.source)
+
+    named = results("colocated")
+    assert named["servers"] == [["Front"], ["Back"]]
+    energy = chip.energy(named, "accelflow")
+    assert energy["servers"] == 2
+    # The same servers as with one for each service, and nearly all of the load is on the second.
+    assert energy["power_w"] == chip.energy(results("isolated"), "accelflow")["power_w"]
+    busy = [service["core_utilization"] for service in named["systems"][0]["services"]]
+    assert busy[1] > 5 * busy[0]
+    most = chip.power()["baseline_max_w"]
+    assert energy["power_w"]["cores_w"] == pytest.approx(sum(busy) * 0.7 * most)
+    # A request to Front makes one to Back, which is no client's request.
+    power = chip.power()
+    operations = [row["operations_per_request"] for row in named["systems"][0]["services"]]
+    per_s = energy["throughput_rps"] * sum(operations) * power["dispatcher_instruction_j"]
+    assert energy["power_w"]["dispatchers_w"] == pytest.approx(per_s * 20.2, rel=0.01)
+    file = tmp_path / "results.json"
+    file.write_text(json.dumps(named))
+    assert "watts are those of all 2 servers" in run("power", str(file))
+    del named["servers"]
+    with pytest.raises(InputError, match=r"results\.servers = left out: must list the services"):
+        chip.energy(named, "accelflow")
+    for wrong in ([["Front"]], [["Front"], ["Front"]], "Front", [1]):
+        with pytest.raises(InputError, match=r"must be lists .* once: Front, Back"):
+            chip.energy({**named, "servers": wrong}, "accelflow")
 
 
 def test_operations_and_transfers_of_the_results_replace_the_estimate() -> None:

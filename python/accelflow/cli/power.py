@@ -167,6 +167,8 @@ def _print_energies(results: dict[str, Any], given: dict[str, float], as_json: b
             + (f"{joules * 1e3:12.2f}" if joules is not None else f"{'-':>12}")
             + f"{energy['requests_per_joule']:12.1f}"
         )
+    if (servers := max((energy["servers"] for energy in energies), default=1)) > 1:
+        click.echo(f"watts are those of all {servers} servers")
     other = other_experiment(Comparison.from_dict(results))
     ours, base = found.get("accelflow"), found.get("non_acc")
 
