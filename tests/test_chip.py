@@ -261,6 +261,18 @@ def test_commands_print_ours_beside_the_papers(tmp_path: Path) -> None:
     assert len(json.loads(run("power", str(path), "--json"))) == 3
 
 
+def test_shares_of_power_are_those_of_the_chips_server() -> None:
+    shown = run("power", "--set", "core.count=64")
+    # 385.7 W are those of 36 cores.
+    assert "everything else          685.7   97.5%\nserver                   703.2  100.0%\n" in shown
+    assert "the maximum of the paper's server, from the printed figures" in shown
+    assert "with this chip      703.2 W" in shown
+    assert "with this chip" not in run("power")
+    found = chip.power(sizes={"cores": 64})
+    parts = ("accelerators_max_w", "orchestration_max_w", "baseline_max_w")
+    assert found["total_max_w"] == pytest.approx(sum(found[part] for part in parts))
+
+
 def test_bad_options_and_files_are_one_error(tmp_path: Path) -> None:
     path = tmp_path / "not.json"
     path.write_text("[1]")

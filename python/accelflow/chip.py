@@ -100,11 +100,16 @@ def power(
 ) -> dict[str, Any]:
     """Return the maximum power of a server's parts in W, and joules per instruction and byte.
 
-    `changes` replaces inputs of the power model, `sizes` those of :func:`area`. Raises InputError
-    for an unknown name and a value out of range.
+    `changes` replaces inputs of the power model, `sizes` those of :func:`area`. In the result,
+    ``server_max_w`` is the maximum of the paper's server, from which the model starts, and
+    ``total_max_w`` that of a server with these sizes. Raises InputError for an unknown name and a
+    value out of range.
     """
     inputs = checked("area", sizes or {}), checked("power", changes or {})
-    return {"schema": POWER_SCHEMA, **_call(_native.power_model, *inputs)}
+    found = _call(_native.power_model, *inputs)
+    parts = ("accelerators_max_w", "orchestration_max_w", "baseline_max_w")
+    total = math.fsum(found[part] for part in parts)
+    return {"schema": POWER_SCHEMA, **found, "total_max_w": total}
 
 
 def energy(
