@@ -257,14 +257,23 @@ def test_commands_print_ours_beside_the_papers(tmp_path: Path) -> None:
     assert "assumed" in run("power", "--inputs")
     path = tmp_path / "results.json"
     path.write_text(json.dumps(comparison()))
-    assert "requests per joule, accelflow over non_acc" in run("power", str(path))
+    energy = run("power", str(path))
+    assert "requests per joule of all energy, accelflow over non_acc" in energy
+    ours, base = (chip.energy(comparison(), name) for name in ("accelflow", "non_acc"))
+    for key, says in [
+        ("joules_per_request", "all, with rest and leakage"),
+        ("dynamic_joules_per_request", "beyond rest and leakage"),
+    ]:
+        assert f"  {says:32}{1 - ours[key] / base[key]:.1%}\n" in energy
     assert len(json.loads(run("power", str(path), "--json"))) == 3
 
 
 def test_shares_of_power_are_those_of_the_chips_server() -> None:
     shown = run("power", "--set", "core.count=64")
     # 385.7 W are those of 36 cores.
-    assert "everything else          685.7   97.5%\nserver                   703.2  100.0%\n" in shown
+    assert (
+        "everything else          685.7   97.5%\nserver                   703.2  100.0%\n" in shown
+    )
     assert "the maximum of the paper's server, from the printed figures" in shown
     assert "with this chip      703.2 W" in shown
     assert "with this chip" not in run("power")

@@ -1,5 +1,6 @@
 """The page of the reproduction: reasons, exact rows and numbers."""
 
+import io
 import json
 import re
 from dataclasses import replace
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 from matplotlib.figure import Figure
 from matplotlib.text import Text
+from rich.console import Console
 
 from accelflow import reproduce as lib
 from accelflow.errors import InputError
@@ -34,6 +36,18 @@ def test_a_row_that_is_off_has_its_reason_with_the_class() -> None:
         assert (found and found["class"]) == expected
         text = markdown([changed], lib.Scenario(), CI)
         assert ("- `fallback.encr_denied_2pe`: *not printed*: " in text) is (expected is not None)
+
+
+def test_rows_on_energy_say_which_energy_they_compare() -> None:
+    outcomes = lib.reproduce([lib.load("energy")], budget=CI, runner=Runner(2))
+    file = io.StringIO()
+    lib.print_outcome(outcomes[0], Console(file=file, width=200))
+    row = "power_energy.energy_reduction_vs_Non-acc"
+    assert f"{row} (energy beyond rest and leakage) " in file.getvalue()
+    assert "reduces all energy, with rest and leakage, over" in file.getvalue()
+    text = markdown(outcomes, lib.Scenario(), CI)
+    assert f"| `{row}` energy beyond rest and leakage |" in text
+    assert f"| `{row}` | of all energy, with rest and leakage |" in text
 
 
 def test_a_ratio_near_one_is_compared_by_its_difference_from_one() -> None:

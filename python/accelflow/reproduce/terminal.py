@@ -43,7 +43,7 @@ def print_outcome(outcome: ExperimentResult, console: Console) -> None:
     if outcome.own:
         print_own_figures(outcome.findings, console)
     elif outcome.findings:
-        print_findings(outcome.findings, console)
+        print_findings(outcome.findings, console, labels=True)
     for statement in outcome.statements:
         for prefix, found in (("", statement), *(("... ", other) for other in statement.also)):
             text = f"{_HOLDS[found.holds]}: {prefix}{found.says} ({found.found})"
