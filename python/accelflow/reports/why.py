@@ -104,7 +104,13 @@ def _times(found: Mapping[str, Any]) -> Table:
             continue
         more = row["slow_us"] - row["median_us"]
         rows.append(
-            [row_name(row), row["median_us"], row["slow_us"], more, more / gap if gap > 0.0 else None]
+            [
+                row_name(row),
+                row["median_us"],
+                row["slow_us"],
+                more,
+                more / gap if gap > 0.0 else None,
+            ]
         )
     return Table(
         caption="Means along the critical paths",
