@@ -285,14 +285,18 @@ def test_shares_of_power_are_those_of_the_chips_server() -> None:
 def test_bad_options_and_files_are_one_error(tmp_path: Path) -> None:
     path = tmp_path / "not.json"
     path.write_text("[1]")
+    empty = tmp_path / "empty.json"
+    empty.write_text("{}")
     for arguments, said in [
         (["area", "--set", "pes"], "--set = 'pes': must be of the form NAME=NUMBER"),
         (["power", str(tmp_path / "none")], "No such file"),
         (["power", str(path)], "must be a file of results"),
+        (["power", str(empty)], "results.schema = left out: must be given"),
     ]:
         done = CliRunner().invoke(program, arguments)
         assert isinstance(done.exception, InputError)
         assert said in str(done.exception)
+        assert done.output == ""
 
 
 def test_both_spellings_of_an_accelerators_own_size_are_one_parameter() -> None:

@@ -27,7 +27,7 @@ def each_once() -> Iterator[None]:
         warnings.simplefilter("always", WorkloadWarning)
         other = warnings.showwarning
 
-        def show(  # noqa: PLR0913 (the signature of warnings.showwarning)
+        def show(  # noqa: PLR0913, PLR0917 (the signature of warnings.showwarning)
             message: Warning | str,
             category: type[Warning],
             filename: str,

@@ -155,8 +155,9 @@ def _print_derivation(result: dict[str, Any]) -> None:
 
 
 def _print_energies(results: dict[str, Any], given: dict[str, float], as_json: bool) -> None:
-    systems = results.get("systems", [])
-    asked = [(system.get("orchestrator", ""), system.get("chip")) for system in systems]
+    comparison = Comparison.from_dict(results)
+    systems = comparison.source["systems"]
+    asked = [(system["orchestrator"], system.get("chip")) for system in systems]
     energies = [chip.energy(results, name, changes=given, chip=on) for name, on in asked]
     if as_json:
         click.echo(json.dumps(energies, indent=2))
@@ -176,7 +177,7 @@ def _print_energies(results: dict[str, Any], given: dict[str, float], as_json: b
         )
     if (servers := max((energy["servers"] for energy in energies), default=1)) > 1:
         click.echo(f"watts are those of all {servers} servers")
-    other = other_experiment(Comparison.from_dict(results))
+    other = other_experiment(comparison)
     ours, base = found.get("accelflow"), found.get("non_acc")
 
     def beside(figure: str) -> str:
