@@ -294,3 +294,15 @@ def test_recordings_are_checked_by_value(tmp_path: Path) -> None:
     for changes in ({"cost_ns": -5.0}, {"samples": 0}, {"cost_ns": 1e300}):
         message = refusal(**changes)
         assert "service A, phase 0, chain 0, step 0" in message, message
+
+
+def test_no_offloads_are_said_to_be_free(tmp_path: Path) -> None:
+    path = tmp_path / "free.toml"
+    path.write_text(
+        "host_ghz = 2.0\n[[kernels]]\nname = 'k'\nthreading = 'sync'\nkernel_share_ratio = 0.2\n"
+        "offloads_per_s = 0\nacceleration_ratio = 10\nsetup_cycles = 100\n"
+    )
+    done = CliRunner().invoke(program, ["accelerometer", str(path)])
+    assert done.exit_code == 0
+    assert "20.00 % of the host's cycles, at no cost: offloads_per_s is 0" in done.output
+    assert "0 a second" not in done.output

@@ -220,6 +220,30 @@ def test_a_slower_subject_is_said_to_be_slower(results: dict[str, Any]) -> None:
     assert "cuts P99 by 70 % against Non-acc" in text
 
 
+def test_a_p99_below_ideals_is_said_to_be_below(results: dict[str, Any]) -> None:
+    for ours, ideal in zip(
+        of_system(results, "accelflow"), of_system(results, "ideal"), strict=True
+    ):
+        ours["p99_us"] = 0.27 * ideal["p99_us"]
+    text = verdict(Comparison.from_dict(results))
+    assert "has a P99 73 % below Ideal's, which is no lower bound here." in text
+    for ours, ideal in zip(
+        of_system(results, "accelflow"), of_system(results, "ideal"), strict=True
+    ):
+        ours["p99_us"] = 0.998 * ideal["p99_us"]
+    assert "comes within 1 % of Ideal." in verdict(Comparison.from_dict(results))
+
+
+def test_a_change_of_zero_percent_is_no_change(results: dict[str, Any]) -> None:
+    for ours, theirs in zip(
+        of_system(results, "accelflow"), of_system(results, "non_acc"), strict=True
+    ):
+        ours["p99_us"] = 1.004 * theirs["p99_us"]
+    text = verdict(Comparison.from_dict(results))
+    assert "has the same P99 as Non-acc and has" in text
+    assert "by 0 %" not in text
+
+
 def test_without_accelflow_the_fastest_real_system_is_the_subject(results: dict[str, Any]) -> None:
     results["systems"] = [
         system for system in results["systems"] if system["orchestrator"] != "accelflow"

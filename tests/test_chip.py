@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+import accelflow
 from accelflow import InputError, chip, simulation
 from accelflow.cli import program
 
@@ -144,6 +145,64 @@ def test_servers_of_their_own_count_each() -> None:
     assert own["power_w"]["transfers_w"] == pytest.approx(shared["power_w"]["transfers_w"])
 
 
+#: Two services that are on two servers by the file; clients call the first alone.
+TWO_SERVERS = """
+schema = "accelflow.workload/1"
+name = "two"
+
+[[services]]
+name = "Front"
+server = "front"
+rate_rps = 2000
+path = [
+  { trace = "T1", facts = { T1 = { compressed = 0 } } },
+  { trace = "T9", calls = "Back", facts = { T10 = { exception = 0, compressed = 0 } } },
+  { trace = "T2" },
+]
+
+[[services]]
+name = "Back"
+server = "back"
+path = [{ trace = "T1", facts = { T1 = { compressed = 0 } } }, { cpu_us = 400 }, { trace = "T2" }]
+"""
+
+
+def test_servers_that_a_workload_names_count_each(tmp_path: Path) -> None:
+    path = tmp_path / "two.toml"
+    path.write_text(TWO_SERVERS)
+
+    def results(placement: str) -> dict[str, Any]:
+        found = accelflow.compare(
+            path, orchestrators=["accelflow"], requests=300, profile="paper", placement=placement
+        )
+        return dict(found.source)
+
+    named = results("colocated")
+    assert named["servers"] == [["Front"], ["Back"]]
+    energy = chip.energy(named, "accelflow")
+    assert energy["servers"] == 2
+    # The same servers as with one for each service, and nearly all of the load is on the second.
+    assert energy["power_w"] == chip.energy(results("isolated"), "accelflow")["power_w"]
+    busy = [service["core_utilization"] for service in named["systems"][0]["services"]]
+    assert busy[1] > 5 * busy[0]
+    most = chip.power()["baseline_max_w"]
+    assert energy["power_w"]["cores_w"] == pytest.approx(sum(busy) * 0.7 * most)
+    # A request to Front makes one to Back, which is no client's request.
+    power = chip.power()
+    operations = [row["operations_per_request"] for row in named["systems"][0]["services"]]
+    per_s = energy["throughput_rps"] * sum(operations) * power["dispatcher_instruction_j"]
+    assert energy["power_w"]["dispatchers_w"] == pytest.approx(per_s * 20.2, rel=0.01)
+    file = tmp_path / "results.json"
+    file.write_text(json.dumps(named))
+    assert "watts are those of all 2 servers" in run("power", str(file))
+    del named["servers"]
+    with pytest.raises(InputError, match=r"results\.servers = left out: must list the services"):
+        chip.energy(named, "accelflow")
+    for wrong in ([["Front"]], [["Front"], ["Front"]], "Front", [1]):
+        with pytest.raises(InputError, match=r"must be lists .* once: Front, Back"):
+            chip.energy({**named, "servers": wrong}, "accelflow")
+
+
 def test_operations_and_transfers_of_the_results_replace_the_estimate() -> None:
     results = comparison()
     for service in results["systems"][2]["services"]:
@@ -198,21 +257,46 @@ def test_commands_print_ours_beside_the_papers(tmp_path: Path) -> None:
     assert "assumed" in run("power", "--inputs")
     path = tmp_path / "results.json"
     path.write_text(json.dumps(comparison()))
-    assert "requests per joule, accelflow over non_acc" in run("power", str(path))
+    energy = run("power", str(path))
+    assert "requests per joule of all energy, accelflow over non_acc" in energy
+    ours, base = (chip.energy(comparison(), name) for name in ("accelflow", "non_acc"))
+    for key, says in [
+        ("joules_per_request", "all, with rest and leakage"),
+        ("dynamic_joules_per_request", "beyond rest and leakage"),
+    ]:
+        assert f"  {says:32}{1 - ours[key] / base[key]:.1%}\n" in energy
     assert len(json.loads(run("power", str(path), "--json"))) == 3
+
+
+def test_shares_of_power_are_those_of_the_chips_server() -> None:
+    shown = run("power", "--set", "core.count=64")
+    # 385.7 W are those of 36 cores.
+    assert (
+        "everything else          685.7   97.5%\nserver                   703.2  100.0%\n" in shown
+    )
+    assert "the maximum of the paper's server, from the printed figures" in shown
+    assert "with this chip      703.2 W" in shown
+    assert "with this chip" not in run("power")
+    found = chip.power(sizes={"cores": 64})
+    parts = ("accelerators_max_w", "orchestration_max_w", "baseline_max_w")
+    assert found["total_max_w"] == pytest.approx(sum(found[part] for part in parts))
 
 
 def test_bad_options_and_files_are_one_error(tmp_path: Path) -> None:
     path = tmp_path / "not.json"
     path.write_text("[1]")
+    empty = tmp_path / "empty.json"
+    empty.write_text("{}")
     for arguments, said in [
         (["area", "--set", "pes"], "--set = 'pes': must be of the form NAME=NUMBER"),
         (["power", str(tmp_path / "none")], "No such file"),
         (["power", str(path)], "must be a file of results"),
+        (["power", str(empty)], "results.schema = left out: must be given"),
     ]:
         done = CliRunner().invoke(program, arguments)
         assert isinstance(done.exception, InputError)
         assert said in str(done.exception)
+        assert done.output == ""
 
 
 def test_both_spellings_of_an_accelerators_own_size_are_one_parameter() -> None:

@@ -305,7 +305,10 @@ def test_the_command_writes_the_page(tmp_path: Path) -> None:
 
 
 #: Rows with another definition that a table gives.
-BY_TABLES = {"accelflow.branchy_sequences.TrainTicket"}
+BY_TABLES = {
+    "accelflow.area_mm2.orchestration_share",
+    "accelflow.branchy_sequences.TrainTicket",
+}
 
 
 def measures_shown() -> dict[str, set[str]]:

@@ -215,8 +215,8 @@ def test_all_missing_facts_of_a_service_are_said_at_once(
     )
     assert said(capsys, "compare", "calls.toml") == (
         "accelflow: error: calls.toml:9:5: services[0].path[1].facts.T10.exception = left out: must"
-        " be 0 or 1, or a probability in odds, since trace T10 branches on it; Checkout also leaves out"
-        " path[1].facts.T10.compressed (if T10.exception = 0)"
+        " be 0 or 1, or a probability in odds, since trace T10 branches on it; Checkout also leaves"
+        " out path[1].facts.T10.compressed (if T10.exception = 0)"
     )
     Path("calls.toml").write_text(CALLS.replace("exception = 0", "exception = 2"))
     message = said(capsys, "compare", "calls.toml")

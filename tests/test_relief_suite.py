@@ -79,6 +79,7 @@ def test_the_command_prints_the_table_and_json() -> None:
     done = CliRunner().invoke(program, ["relief-suite", "--graphs", "20"], catch_exceptions=False)
     assert done.exit_code == 0
     assert "paper: 1.8 on average, definition not stated" in done.output
+    assert "bound: the bottleneck unit computes all the time, over RELIEF's with" in done.output
     done = CliRunner().invoke(program, ["relief-suite", "--graphs", "20", "--json"])
     assert json.loads(done.stdout)["schema"] == "accelflow.relief-suite/1"
 

@@ -52,3 +52,32 @@ def test_the_default_is_that_of_the_papers_profile() -> None:
     asked = {"orchestrators", "requests", "warmup_requests", "by_rate", "seed", "slo_factor"}
     differ = {key for key in compared if compared[key] != reproduced[key]}
     assert differ <= asked, differ - asked
+
+
+@pytest.mark.parametrize("name", ["fig19", "pe_throughput", "deadline_misses"])
+@pytest.mark.parametrize(
+    "config", [{"accelerator.TCP.pes": 8.0}, {"pes.Cmp": 4.0}, {"accelerator.pes": 2.0}]
+)
+def test_an_experiment_on_elements_refuses_chips_that_set_them(
+    name: str, config: dict[str, float]
+) -> None:
+    scenario, (key,) = lib.Scenario(config=config), config
+    said = rf"{key} = \d\.0: must be left out with {name}, which varies accelerator\.pes"
+    definitions = [lib.load(name)]
+    with pytest.raises(InputError, match=said):
+        lib.reproduce(
+            definitions, budget=lib.budget("quick"), runner=lib.Runner(1), scenario=scenario
+        )
+    with pytest.raises(InputError, match=said):
+        lib.of_workload("socialnetwork", [name], choices=scenario)
+    found = lib.of_workload("socialnetwork", choices=scenario)
+    assert found.left_out[name] == f"It varies accelerator.pes, and {key} is set."
+    assert name not in [definition.name for definition in found.definitions]
+
+
+def test_settings_that_leave_labels_right_are_allowed() -> None:
+    fig18, fig19 = lib.load("fig18"), lib.load("fig19")
+    assert not lib.mislabelled(fig19, {"accelerator.pes": 8.0, "pes.TCP": -1.0})
+    assert not lib.mislabelled(fig19, {"instances.TCP": 2.0, "accelerator.input_entries": 16.0})
+    # Each point of Fig. 18 sets the number of chiplets, whatever the chip has.
+    assert not lib.mislabelled(fig18, {"network.chiplets": 4.0})

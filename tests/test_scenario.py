@@ -133,6 +133,8 @@ def test_hashes_differ_between_scenarios_but_not_between_spellings() -> None:
     assert len(base) == 64
     with pytest.raises(InputError, match="seed = -1: must be a whole number"):
         simulation.hashed(Scenario(seed=-1))
+    with pytest.raises(InputError, match=r"^seed = 18446744073709551616: must be a whole number"):
+        simulation.hashed(Scenario(seed=2**64))
 
 
 def test_a_scenario_is_run_from_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

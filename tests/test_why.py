@@ -10,6 +10,7 @@ import pytest
 
 from accelflow import InputError, simulation, watching
 from accelflow.cli import main
+from accelflow.reports.why import row_name
 from accelflow.simulation import Scenario
 from accelflow.waterfall import ASCII, rows_of, show, totals
 from accelflow.waterfall.picture import write_picture
@@ -23,7 +24,6 @@ name = "neighbours"
 
 [defaults]
 sizes = {{ fixed_bytes = 200 }}
-waits = {{ other = {{ constant_us = 5 }} }}
 
 [[services]]
 name = "Hog"
@@ -107,6 +107,18 @@ def test_a_service_alone_has_no_neighbour_to_blame(tmp_path: Path) -> None:
     assert not verdict["waits"]
     assert verdict["occupant"] is None
     assert verdict["bursts"] == []
+
+
+def test_rows_of_the_cores_have_names_of_their_own(capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["why", "CPost", "--profile", "paper", "--requests", "2000", "--system", "relief"]
+    assert run(command) == 0
+    lines = capsys.readouterr().out.splitlines()
+    names = [line.split("│")[1].strip() for line in lines if line.count("│") == 6]
+    assert len(names) == len(set(names))
+    assert {"waits: cores (queueing)", "waits: cores (orchestration)"} <= set(names)
+    asked = Scenario(orchestrators=("relief",), profile="paper", requests=2_000)
+    rows = watching.why(asked, "CPost")["times"]
+    assert len({row_name(row) for row in rows}) == len(rows)
 
 
 def test_the_terminal_says_it_in_a_sentence(

@@ -1,11 +1,13 @@
 """Workloads as files: written by a command, read, simulated, refused."""
 
 import json
+import warnings
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import accelflow
 from accelflow import simulation
 from accelflow.cli import main
 from accelflow.errors import InputError
@@ -188,6 +190,50 @@ def test_a_trace_that_no_service_uses_is_a_warning(
         warning = f"accelflow: warning: {shop}: traces[1]: no service uses the trace 'more'"
         assert messages.splitlines().count(warning) == 1
         assert "WorkloadWarning" not in messages
+
+
+#: A workload with a network that no message takes.
+UNUSED_NETWORK = """
+schema = "accelflow.workload/1"
+name = "net"
+defaults = { costs = { source = "paper" }, network = { constant_us = 12 } }
+
+[[services]]
+name = "Back"
+rate_rps = 2000
+path = [{ trace = "T1", facts = { T1 = { compressed = 0 } } }, { cpu_us = 40 }, { trace = "T2" }]
+"""
+
+
+def test_every_command_prints_a_workloads_warnings_as_a_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("net.toml").write_text(UNUSED_NETWORK)
+    Path("plan.toml").write_text(
+        'schema = "accelflow.plan/1"\nworkload = "net.toml"\nslo_factor = 5\n'
+    )
+    Path("study.toml").write_text(
+        'schema = "accelflow.study/1"\n'
+        '[scenario]\nworkload = "net.toml"\nrequests = 100\norchestrators = ["relief"]\n'
+        "[axes]\nrate_rps = [100, 200]\n"
+    )
+    for arguments in (("size", "plan.toml", "--quick"), ("sweep", "study.toml", "--out", "rows")):
+        code, _, messages = invoke(capsys, *arguments)
+        assert code == 0, messages
+        warning = "accelflow: warning: net.toml: defaults.network: has no effect"
+        assert sum(line.startswith(warning) for line in messages.splitlines()) == 1
+        assert "WorkloadWarning" not in messages
+
+
+def test_a_call_in_python_warns_of_a_workload_once(tmp_path: Path) -> None:
+    path = tmp_path / "net.toml"
+    path.write_text(UNUSED_NETWORK)
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("default")
+        accelflow.compare(path, orchestrators=["relief"], requests=100)
+    (doubt,) = found
+    assert doubt.filename == __file__
 
 
 def test_unreadable_files_are_refused_with_the_place(shop: Path) -> None:

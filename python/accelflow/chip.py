@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any, Final
 
 from accelflow import _native
-from accelflow.errors import AccelflowError, InputError, refused
+from accelflow.errors import LEFT_OUT, AccelflowError, InputError, refused
 from accelflow.findings import printed_figures, targets
 from accelflow.parameters import CUSTOM, SIZES, checked, configured, engine, parameters
 from accelflow.report.results import Comparison, ServiceResult, SystemResult
@@ -100,11 +100,16 @@ def power(
 ) -> dict[str, Any]:
     """Return the maximum power of a server's parts in W, and joules per instruction and byte.
 
-    `changes` replaces inputs of the power model, `sizes` those of :func:`area`. Raises InputError
-    for an unknown name and a value out of range.
+    `changes` replaces inputs of the power model, `sizes` those of :func:`area`. In the result,
+    ``server_max_w`` is the maximum of the paper's server, from which the model starts, and
+    ``total_max_w`` that of a server with these sizes. Raises InputError for an unknown name and a
+    value out of range.
     """
     inputs = checked("area", sizes or {}), checked("power", changes or {})
-    return {"schema": POWER_SCHEMA, **_call(_native.power_model, *inputs)}
+    found = _call(_native.power_model, *inputs)
+    parts = ("accelerators_max_w", "orchestration_max_w", "baseline_max_w")
+    total = math.fsum(found[part] for part in parts)
+    return {"schema": POWER_SCHEMA, **found, "total_max_w": total}
 
 
 def energy(
@@ -122,14 +127,16 @@ def energy(
     The result has watts by part (``power_w``), completed requests per second, and joules per
     request, with their part beyond idle and leakage (``dynamic_joules_per_request``). Requests per
     joule are the performance per watt. All are averages over the measured window. Services that
-    share a server share its watts. If each service has its own server, all servers count.
+    share a server share its watts. All servers count, with the utilisation of each.
 
-    The number of dispatches follows from the operations per request in the results. The moved bytes
+    The number of dispatches follows from the operations per request in the results; requests from
+    other services count at their mean rate over the run. The moved bytes
     are at most the A-DMA engines' utilisation times their peak rate, and this bound is used. If
     results lack these figures, each invocation of Table IV counts as one dispatch and
     :data:`BYTES_PER_TRANSFER` bytes, and ``estimated`` is true.
 
-    Raises InputError for an orchestrator that the results do not have, and for invalid inputs.
+    Raises InputError for an orchestrator that the results do not have, for invalid inputs, and for
+    results that lack the services of each of several servers (``servers``).
     """
     comparison = Comparison.from_dict(results)
     system = comparison.system(orchestrator, chip)
@@ -141,10 +148,8 @@ def energy(
         raise refused("orchestrator", orchestrator, known=known)
     sizes = {**_inputs(_config_of(comparison, system.chip)), **checked("area", sizes or {})}
     changes = checked("power", changes or {})
-    one_server = comparison.placement == "colocated"
-    servers: list[list[ServiceResult]] = (
-        [list(system.services)] if one_server else [[service] for service in system.services]
-    )
+    servers = _servers(comparison, system)
+    calls = _calls_per_s(comparison, system)
     watts: dict[str, float] = {}
     inputs = {row["name"]: row["value"] for row in power(changes, sizes)["inputs"]}
     peak_bytes_per_s = inputs["adma_gbyte_per_s"] * 1e9
@@ -158,7 +163,7 @@ def energy(
                 "area": sizes,
                 "power": changes,
                 "system": orchestrator,
-                **_second(services, measured, sizes, peak_bytes_per_s),
+                **_second(services, measured, sizes, peak_bytes_per_s, calls),
             },
         )
         for place, joules in outcome.items():
@@ -186,12 +191,16 @@ def _second(
     measured: Mapping[str, float] | None,
     sizes: Mapping[str, float],
     peak_bytes_per_s: float,
+    calls: Mapping[str, float],
 ) -> dict[str, Any]:
-    """Inputs of the energy model for one second of one server, whose utilisations all share."""
+    """Inputs of the energy model for one second of one server, whose utilisations all share.
+
+    `calls` has the requests per second of other services, by service.
+    """
     shared = services[0]
     if measured:
-        throughput = math.fsum(service.throughput_rps for service in services)
-        dispatches = throughput * measured["operations_per_request"]
+        requests = math.fsum(s.throughput_rps + calls.get(s.service, 0.0) for s in services)
+        dispatches = requests * measured["operations_per_request"]
         moved = measured["dma_utilization"] * _size(sizes, "adma_engines") * peak_bytes_per_s
     else:
         dispatches = math.fsum(s.throughput_rps * _invocations(s.service) for s in services)
@@ -245,17 +254,62 @@ def _size_defaults() -> dict[str, float]:
     return {parameter.key.removeprefix("area."): parameter.default for parameter in known}
 
 
+def _servers(comparison: Comparison, system: SystemResult) -> list[list[ServiceResult]]:
+    """Return the services of each server."""
+    services = list(system.services)
+    if comparison.placement != "colocated":
+        return [[service] for service in services]
+    stated = comparison.source.get("servers")
+    if stated is None:
+        # Older results lack the servers; only services of one server have the same utilisation.
+        if len({service.core_utilization for service in services}) > 1:
+            allowed = (
+                "must list the services of each server, since their utilisation differs; results"
+                " of this version do"
+            )
+            raise refused("results.servers", LEFT_OUT, allowed)
+        return [services]
+    lists = isinstance(stated, list) and all(isinstance(server, list) for server in stated)
+    names = [str(name) for server in stated for name in server] if lists else []
+    if sorted(names) != sorted(service.service for service in services):
+        known = ", ".join(service.service for service in services)
+        allowed = f"must be lists that have each of these services once: {known}"
+        raise refused("results.servers", stated, allowed)
+    return [[system[name] for name in server] for server in stated if server]
+
+
+def _calls_per_s(comparison: Comparison, system: SystemResult) -> dict[str, float]:
+    """Return the requests per second that each service receives from other services."""
+    rows = _rows(comparison, system)
+    longest = [
+        row["responded"] / row["throughput_rps"]
+        for row in rows
+        if row.get("responded") and row["throughput_rps"]
+    ]
+    if not longest:
+        return {}
+    called = {row["service"]: row["called"] for row in rows if row.get("called")}
+    return {name: of.get("requests", 0) / max(longest) for name, of in called.items()}
+
+
 def _measured(
     comparison: Comparison, system: SystemResult, service: ServiceResult
 ) -> dict[str, float] | None:
     """Operations and transfers of the service's server, if the results have them."""
     keys = ("operations_per_request", "dma_utilization")
-    for entry in comparison.source["systems"]:
-        if (entry["orchestrator"], entry.get("chip")) == (system.orchestrator, system.chip):
-            for found in entry["services"]:
-                if found["service"] == service.service and all(key in found for key in keys):
-                    return {key: float(found[key]) for key in keys}
+    for found in _rows(comparison, system):
+        if found["service"] == service.service and all(key in found for key in keys):
+            return {key: float(found[key]) for key in keys}
     return None
+
+
+def _rows(comparison: Comparison, system: SystemResult) -> list[dict[str, Any]]:
+    """Return the services of `system` as the results file has them."""
+    wanted = (system.orchestrator, system.chip)
+    for entry in comparison.source["systems"]:
+        if (entry["orchestrator"], entry.get("chip")) == wanted:
+            return list(entry["services"])
+    return []
 
 
 def _invocations(service: str) -> float:

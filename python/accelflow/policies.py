@@ -98,13 +98,14 @@ class Properties:
     """The properties of an orchestrator that are fixed during a simulation.
 
     `accelerated`: if false, cores execute every operation, and the other properties have no effect.
-    `parks`: a trace that waits for a message keeps a queue entry of an accelerator; if false, it
-    takes an entry when the message has arrived. `queueing`: each accelerator has queues, or all
-    share a ``central`` queue at the manager; every decision is then made by the manager. `policy`:
-    the order of queues unless the scenario sets one. `start_ns`: core time to start a chain of traces. `submission`: the visit to
-    the manager before a chain starts (None: no visit). `requests`: how a core learns that an
-    accelerator needs a decision. `notification`: how a core learns that a trace has ended.
-    `notified_ns`: core time to handle that notification.
+    `parks`: a trace that waits for a message keeps a queue entry of an accelerator; if false,
+    it takes an entry when the message has arrived. `queueing`: each accelerator has queues, or
+    all share a ``central`` queue at the manager; every decision is then made by the manager.
+    `policy`: the order of queues unless the scenario sets one. `start_ns`: core time to start a
+    chain of traces. `submission`: the visit to the manager before a chain starts (None: no
+    visit). `requests`: how a core learns that an accelerator needs a decision. `notification`:
+    how a core learns that a trace has ended. `notified_ns`: core time to handle that
+    notification.
     """
 
     accelerated: bool = True

@@ -93,6 +93,8 @@ _SHOWN: Final = 60
 
 #: The results of checks are kept for documents of at most this length, to save memory.
 _LONGEST_KEPT: Final = 20_000
+#: The greatest whole number that the engine reads exactly.
+_MOST: Final = 2**64 - 1
 
 #: The default core time of one TCP operation in ns, assumed. The paper says "tens of microseconds";
 #: with 20 us, a server without accelerators cannot serve all eight services at the paper's rate.
@@ -385,6 +387,9 @@ def _tree_of(workload: object) -> Mapping[str, Any] | None:
 
 
 def _written(name: str, value: object) -> str:
+    if isinstance(value, int) and not abs(value) <= _MOST:
+        # The engine reads such numbers as inexact ones, which its message would show.
+        raise _refused(name, value)
     try:
         return json.dumps(value, default=_plain, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
@@ -245,6 +245,7 @@ def _results(
         "profile_parameters": found["profile_parameters"],
         "calibration": _calibration(scenario.recording),
         "placement": asked["placement"],
+        **_servers(scenario, asked["placement"], found["systems"]),
         "arrivals": {
             "kind": asked["arrivals"],
             "rate_rps": asked["rate_rps"],
@@ -267,6 +268,23 @@ def _results(
         "cohort_links": found["cohort_links"],
         "systems": found["systems"],
     }
+
+
+def _servers(
+    scenario: Scenario, placement: str, systems: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
+    """Return the results' member ``servers``, the names of each server's services.
+
+    Empty if the placement alone tells them: one server for all services, or one for each.
+    """
+    if placement == "isolated" or isinstance(scenario.workload, str):
+        return {}
+    stated = json.loads(document(scenario))["workload"]["services"]
+    server_of = {service["name"]: service.get("server") for service in stated}
+    servers: dict[str | None, list[str]] = {}
+    for row in systems[0]["services"]:
+        servers.setdefault(server_of[row["service"]], []).append(row["service"])
+    return {"servers": list(servers.values())} if len(servers) > 1 else {}
 
 
 def _in_python(systems: list[System]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ simulated.
 
 from __future__ import annotations
 
+import inspect
 import json
 import math
 import os
@@ -141,9 +142,18 @@ def load_workload(path: str | PathLike[str]) -> dict[str, Any]:
     except AccelflowError as error:
         raise InputError.of(error) from error
     for doubt in doubts:
-        warnings.warn(f"{path}: {doubt}", WorkloadWarning, stacklevel=2)
+        # The line that called accelflow: a file that several functions read is warned of once.
+        warnings.warn(f"{path}: {doubt}", WorkloadWarning, stacklevel=_frames_inside())
     loaded: dict[str, Any] = json.loads(tree)
     return loaded
+
+
+def _frames_inside() -> int:
+    """Return the number of frames from the caller to the first outside of this package."""
+    frame, level = inspect.currentframe(), 0
+    while frame is not None and frame.f_globals["__name__"].partition(".")[0] == "accelflow":
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 def inlined(workload: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -11,7 +11,7 @@ import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import click
 
@@ -220,6 +220,12 @@ class _Lazy(click.Group):
     def get_command(self, _: click.Context, name: str) -> click.Command | None:
         found = next((listed for listed in COMMANDS if listed.name == name), None)
         return None if found is None else naming_options(found.load())
+
+    def invoke(self, ctx: click.Context) -> Any:
+        from accelflow.cli.doubts import each_once  # noqa: PLC0415 (only commands that run need it)
+
+        with each_once():
+            return super().invoke(ctx)
 
     def format_commands(self, _: click.Context, formatter: click.HelpFormatter) -> None:
         write_commands(formatter, ((listed.name, listed.help) for listed in COMMANDS))

@@ -409,9 +409,7 @@ def _kernel(row: dict[str, Any]) -> list[str]:
         "",
         f"{row['name']}: {row['threading']}, {row['placement']}{waits}",
         f"  equations      {equations['speedup']}, latency {equations['latency_reduction']}",
-        f"  offloaded      {row['offloads_per_s']:,.0f} a second"
-        f" ({100 * row['lucrative_offloads_ratio']:.2f} % of all),"
-        f" {100 * row['offloaded_share_ratio']:.2f} % of the host's cycles",
+        f"  offloaded      {_offloaded(row)}",
     ]
     if row["cycles_per_byte"] is not None:
         sizes = [
@@ -434,6 +432,15 @@ def _kernel(row: dict[str, Any]) -> list[str]:
     bound = "none" if ideal is None else f"{100 * (ideal - 1):.2f} %"
     lines.append(f"  Amdahl's bound {bound}; limited by {_LIMITS[row['limit']]}")
     return lines
+
+
+def _offloaded(row: dict[str, Any]) -> str:
+    """Return the rate of offloads and the cycles that they take off the host."""
+    share = f"{100 * row['offloaded_share_ratio']:.2f} % of the host's cycles"
+    if row["offloads_per_s"] == 0 and row["offloaded_share_ratio"] > 0:
+        return f"{share}, at no cost: offloads_per_s is 0, so that no offload has overhead"
+    of_all = f"{100 * row['lucrative_offloads_ratio']:.2f} % of all"
+    return f"{row['offloads_per_s']:,.0f} a second ({of_all}), {share}"
 
 
 def _size(even: dict[str, Any]) -> str:

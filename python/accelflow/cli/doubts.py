@@ -3,13 +3,45 @@
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Final, TextIO
 
 import click
 
 from accelflow.cli.failure import plain
 from accelflow.workload import WorkloadWarning
 
-__all__ = ["plain_warnings"]
+__all__ = ["each_once", "plain_warnings"]
+
+#: The warnings that the running command has printed.
+_PRINTED: Final[set[str]] = set()
+
+
+@contextmanager
+def each_once() -> Iterator[None]:
+    """Print the warnings about workload files in the block, the whole command, as single lines.
+
+    Each is printed once, also those of :func:`plain_warnings`.
+    """
+    _PRINTED.clear()
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", WorkloadWarning)
+        other = warnings.showwarning
+
+        def show(  # noqa: PLR0913, PLR0917 (the signature of warnings.showwarning)
+            message: Warning | str,
+            category: type[Warning],
+            filename: str,
+            lineno: int,
+            file: TextIO | None = None,
+            line: str | None = None,
+        ) -> None:
+            if issubclass(category, WorkloadWarning):
+                _say(str(message))
+            else:
+                other(message, category, filename, lineno, file, line)
+
+        warnings.showwarning = show
+        yield
 
 
 @contextmanager
@@ -18,5 +50,11 @@ def plain_warnings() -> Iterator[None]:
     with warnings.catch_warnings(record=True) as doubts:
         warnings.simplefilter("always", WorkloadWarning)
         yield
-    for doubt in dict.fromkeys(str(doubt.message) for doubt in doubts):
-        click.echo(f"accelflow: warning: {plain(doubt)}", err=True)
+    for doubt in doubts:
+        _say(str(doubt.message))
+
+
+def _say(text: str) -> None:
+    if text not in _PRINTED:
+        _PRINTED.add(text)
+        click.echo(f"accelflow: warning: {plain(text)}", err=True)

@@ -38,9 +38,11 @@ from accelflow.reproduce import (
     budget,
     implications,
     load,
+    mislabelled,
     names,
     of_workload,
     print_counts,
+    print_left_out,
     print_outcome,
     print_own_end,
     reproduce,
@@ -138,7 +140,7 @@ def reproduce_command(experiments: tuple[str, ...], **options: Any) -> None:
     if options["as_json"]:
         content = [to_dict(outcome, asked.scenario, chosen) for outcome in outcomes]
         whole: dict[str, Any] = {"experiments": content}
-        if options["workload"] is not None:
+        if options["workload"] is not None or asked.left_out:
             whole["left_out"] = asked.left_out
         click.echo(json.dumps(whole, indent=2, allow_nan=False))
     else:
@@ -155,7 +157,7 @@ def reproduce_command(experiments: tuple[str, ...], **options: Any) -> None:
 class _Asked:
     """The paper's evaluation, or its experiments with a user's workload, as the user asked for.
 
-    `left_out` has the reason for each experiment that the workload excludes, by name.
+    `left_out` has the reason for each experiment that the workload or the chip excludes, by name.
     """
 
     definitions: Sequence[Definition]
@@ -170,7 +172,10 @@ def _asked(experiments: tuple[str, ...], options: Mapping[str, Any]) -> _Asked:
         if recording is not None:
             raise refused("--recording", str(recording), "must be given together with --workload")
         definitions = [load(name) for name in dict.fromkeys(experiments or names())]
-        return _Asked(definitions, scenario, {})
+        reasons = {each.name: mislabelled(each, scenario.config) for each in definitions}
+        left_out = {name: why for name, why in reasons.items() if why and not experiments}
+        chosen = [each for each in definitions if each.name not in left_out]
+        return _Asked(chosen, scenario, left_out)
     with plain_warnings():
         evaluation = of_workload(
             workload,
@@ -187,9 +192,10 @@ def _print(outcomes: Sequence[ExperimentResult], asked: _Asked) -> None:
     for outcome in outcomes:
         print_outcome(outcome, output)
     if isinstance(asked.scenario, OwnScenario):
-        print_own_end(asked.left_out, output)
+        print_own_end(output)
     else:
         print_counts(outcomes, output)
+    print_left_out(asked.left_out, output)
 
 
 def _write_report(

@@ -16,7 +16,7 @@ from accelflow.cli.output import Output, bar
 from accelflow.cli.pages import REPORT, check_report
 from accelflow.cli.pages import written as written_page
 from accelflow.page import command_line
-from accelflow.reports.why import why_page
+from accelflow.reports.why import row_name, why_page
 from accelflow.scenario import resolved
 
 __all__ = ["why"]
@@ -126,15 +126,9 @@ def _times(found: dict[str, Any]) -> Table:
         share = more / gap if gap > 0.0 else 0.0
         if abs(share) < _LEAST_SHARE:
             continue
-        name = f"waits: {row['at']}" if row["waits"] else _work(row["at"], row["part"])
         times = (f"{us:,.1f}" for us in (row["median_us"], row["slow_us"], more))
-        table.add_row(name, *times, f"{share:.0%}")
+        table.add_row(row_name(row), *times, f"{share:.0%}")
     return table
-
-
-def _work(at: str, part: str) -> str:
-    """Return the name of a row of work: place and part, or the place if it implies the part."""
-    return at if at.startswith(part) else f"{at} ({part})"
 
 
 def _occupants(found: dict[str, Any]) -> Table | None:

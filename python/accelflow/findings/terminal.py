@@ -17,14 +17,18 @@ __all__ = ["plain_table", "print_findings", "print_own_figures", "print_table"]
 _NUMBERS: Final = frozenset({"ours", "value", "95 % CI", "paper", "difference"})
 
 
-def print_findings(findings: Sequence[Finding], console: Console) -> None:
-    """Print a table of `findings`; rows that are off or undecided are yellow."""
+def print_findings(findings: Sequence[Finding], console: Console, *, labels: bool = False) -> None:
+    """Print a table of `findings`; rows that are off or undecided are yellow.
+
+    With `labels`, keys are followed by the rows' labels.
+    """
     table = plain_table()
     for column in COLUMNS:
         table.add_column(column, justify="right" if column in _NUMBERS else "left", no_wrap=True)
     for finding in findings:
-        *others, verdict = cells(finding)
-        row = [*others, verdict + _details(finding)]
+        key, *others, verdict = cells(finding)
+        label = f" ({finding.label})" if labels and finding.label else ""
+        row = [key + label, *others, verdict + _details(finding)]
         known = finding.agrees or finding.paper is None
         table.add_row(*map(escape, row), style="" if known else "yellow")
     print_table(table, console)

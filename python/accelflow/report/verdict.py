@@ -27,7 +27,7 @@ def verdict(comparison: Comparison) -> str:
     the lowest P99. The gain is the reduction of P99, as a mean over the services, against the
     rivals whose P99 is nearest: at most two that are slower, and two that are faster. With several
     seeds each reduction has a 95 % interval. A rival is reported as equal if the interval contains
-    zero.
+    zero, or with one seed if the reduction is 0 % when rounded.
     """
     chips: Sequence[str | None] = comparison.chips or [None]
     sentences = []
@@ -113,7 +113,7 @@ def _against(subject: SystemResult, systems: Sequence[SystemResult]) -> list[str
     rivals.sort(key=lambda item: item[0].mean)
     better = [pair for pair in rivals if _sign(pair[0]) > 0][:_RIVALS]
     worse = [pair for pair in rivals if _sign(pair[0]) < 0][:_RIVALS]
-    same = [rival.name for cut, rival in rivals if _sign(cut) == 0][:_RIVALS]
+    same = [(cut, rival) for cut, rival in rivals if _sign(cut) == 0][:_RIVALS]
     clauses = [
         f"{verb} P99 by "
         + listed([f"{reduction_text(cut)} against {rival.name}" for cut, rival in chosen])
@@ -121,7 +121,7 @@ def _against(subject: SystemResult, systems: Sequence[SystemResult]) -> list[str
         if chosen
     ]
     if same:
-        clauses.append(f"has the P99 of {listed(same)} within the interval")
+        clauses.append(_equal(same))
     overloaded = [rival.name for rival in others if rival.saturated]
     if overloaded:
         clauses.append(f"keeps up where {listed(overloaded)} cannot")
@@ -135,20 +135,36 @@ def _against(subject: SystemResult, systems: Sequence[SystemResult]) -> list[str
     ideal = next((system for system in systems if system.orchestrator == "ideal"), None)
     if ideal is not None and ideal is not subject and ideal.p99_us is not None:
         change = reduction(subject, ideal, "p99_us")
-        clauses += [] if change is None else [_beside_ideal(-change.mean)]
+        clauses += [] if change is None else [_beside_ideal(change)]
     return clauses
 
 
 def _sign(cut: Estimate) -> int:
-    """Return 1 for a reduction, 0 if the interval contains zero, and -1 otherwise."""
-    if cut.half_width is None:
-        return 1 if cut.mean > 0 else -1
-    return cut.sign or 0
+    """Return 1 for a reduction, -1 for an increase, and 0 if it is not known or is 0 %.
+
+    It is not known if the interval contains zero.
+    """
+    if cut.half_width is not None:
+        return cut.sign or 0
+    percent = round(cut.mean * 100)
+    return (percent > 0) - (percent < 0)
 
 
-def _beside_ideal(above: float) -> str:
+def _equal(same: Sequence[tuple[Estimate, SystemResult]]) -> str:
+    """Return the clause on rivals whose P99 is that of the subject."""
+    names = listed([rival.name for _, rival in same])
+    if any(cut.half_width is not None for cut, _ in same):
+        return f"has the P99 of {names} within the interval"
+    return f"has the same P99 as {names}"
+
+
+def _beside_ideal(cut: Estimate) -> str:
+    """Return the clause on Ideal, whose P99 the subject cuts by `cut`."""
+    above = -cut.mean
     if above > _NEAR:
         return f"has a P99 {above * 100:.0f} % above Ideal's"
+    if _sign(cut) > 0:
+        return f"has a P99 {reduction_text(cut)} below Ideal's, which is no lower bound here"
     return f"comes within {max(1, math.ceil(abs(above) * 100))} % of Ideal"
 
 

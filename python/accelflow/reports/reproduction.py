@@ -58,7 +58,7 @@ def reproduction_page(
 
 def _overview(findings: Sequence[Finding]) -> Figure | None:
     rows = [
-        (finding.label or finding.short_key, str(finding.verdict), finding.difference)
+        (f"{finding.short_key} {finding.label}".rstrip(), str(finding.verdict), finding.difference)
         for finding in findings
         if finding.difference is not None and finding.paper is not None
     ]

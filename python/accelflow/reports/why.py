@@ -10,11 +10,13 @@ from accelflow.page.document import Cell
 from accelflow.page.plots import dots, stacked
 from accelflow.reports.common import configuration
 
-__all__ = ["why_page"]
+__all__ = ["row_name", "why_page"]
 
 #: The least share of the gap between slow and median requests with which a place is plotted.
 _LEAST_SHARE: Final = 0.01
 _REST: Final = "all other places"
+#: The words for parts of the time at the cores, where they are not the part's own name.
+_ON_CORES: Final = {"cores": "orchestration"}
 #: The least time in us that the table shows; it would show smaller ones as 0.0.
 _LEAST_US: Final = 0.05
 
@@ -53,12 +55,19 @@ def _bands(found: Mapping[str, Any]) -> dict[str, str]:
     return {"median": "around the median", "slow": f"around P{found['percentile']:g}"}
 
 
-def _name(row: Mapping[str, Any]) -> str:
-    """Return the name of a place of time, with its part unless the place implies the part."""
+def row_name(row: Mapping[str, Any]) -> str:
+    """Return the name of a row of times: its place, and its part unless the place implies it.
+
+    Requests wait for cores, and have work there, both for application logic and for orchestration.
+    """
     at, part = row["at"], row["part"]
-    if row["waits"]:
-        return f"waits: {at}"
-    return at if at.startswith(part) else f"{at} ({part})"
+    if at == "cores":
+        named = f"{at} ({_ON_CORES.get(part, part)})"
+    elif row["waits"] or at.startswith(part):
+        named = at
+    else:
+        named = f"{at} ({part})"
+    return f"waits: {named}" if row["waits"] else named
 
 
 def _spent(found: Mapping[str, Any]) -> Figure:
@@ -67,7 +76,7 @@ def _spent(found: Mapping[str, Any]) -> Figure:
     shown = [row for row in found["times"] if abs(row["slow_us"] - row["median_us"]) >= least]
     columns: dict[str, list[Any]] = {name: [] for name in ("name", "part", "place", "value")}
     for band, name in _bands(found).items():
-        times = {_name(row): row[f"{band}_us"] for row in shown}
+        times = {row_name(row): row[f"{band}_us"] for row in shown}
         rest = found["bands"][band]["response_us"] - sum(times.values())
         for place, (part, value) in enumerate([(_REST, max(rest, 0.0)), *times.items()]):
             for column, cell in zip(columns, (name, part, place, round(value, 3)), strict=True):
@@ -95,7 +104,13 @@ def _times(found: Mapping[str, Any]) -> Table:
             continue
         more = row["slow_us"] - row["median_us"]
         rows.append(
-            [_name(row), row["median_us"], row["slow_us"], more, more / gap if gap > 0.0 else None]
+            [
+                row_name(row),
+                row["median_us"],
+                row["slow_us"],
+                more,
+                more / gap if gap > 0.0 else None,
+            ]
         )
     return Table(
         caption="Means along the critical paths",

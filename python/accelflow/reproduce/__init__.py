@@ -30,9 +30,14 @@ from accelflow.reproduce.plans import plan
 from accelflow.reproduce.reasons import reasons
 from accelflow.reproduce.results import SCHEMA, to_dict, to_text
 from accelflow.reproduce.runs import Plan, Runner, run_plans
-from accelflow.reproduce.scenario import Scenario, read_scenario
+from accelflow.reproduce.scenario import Scenario, check_varied, mislabelled, read_scenario
 from accelflow.reproduce.tables import TABLES, Inputs
-from accelflow.reproduce.terminal import print_counts, print_outcome, print_own_end
+from accelflow.reproduce.terminal import (
+    print_counts,
+    print_left_out,
+    print_outcome,
+    print_own_end,
+)
 
 __all__ = [
     "BUDGETS",
@@ -50,10 +55,12 @@ __all__ = [
     "Verdict",
     "budget",
     "load",
+    "mislabelled",
     "names",
     "of_workload",
     "parse",
     "print_counts",
+    "print_left_out",
     "print_outcome",
     "print_own_end",
     "read_scenario",
@@ -79,11 +86,13 @@ def reproduce(
     `scenario` is the default :class:`Scenario` if None. :func:`of_workload` makes the definitions
     and the scenario for a workload of your own. Results depend on definitions, scenario and budget,
     not on the runner's threads or on the other experiments that run with them. Raises InputError
-    for a scenario that is not allowed, and for a budget whose simulations have too few requests for
-    a workload.
+    for a scenario that is not allowed or sets a parameter that an experiment varies, and for a
+    budget whose simulations have too few requests for a workload.
     """
     scenario = scenario or Scenario()
     scenario.check()
+    for definition in definitions:
+        check_varied(definition, scenario.config)
     simulates = any(definition.table is None for definition in definitions)
     if isinstance(scenario, OwnScenario) and simulates:
         scenario.check_lengths(budget)

@@ -97,7 +97,7 @@ class Row:
     measure (or with `to_measure`) in the cell `to`. `summary` combines the services: ``mean`` or
     ``max``. `target` is the key of the reported figure. A row of a user's workload has no reported
     figure: its `target` begins with ``own.``, and `unit` is the figure's unit. `also` has other
-    ways to compute the figure.
+    ways to compute the figure. `label` says which figure it is if the key does not.
     """
 
     target: str
@@ -109,6 +109,7 @@ class Row:
     also: tuple[Also, ...] = ()
     unit: str = ""
     to_measure: str = ""
+    label: str = ""
 
 
 @dataclass(frozen=True)
@@ -366,10 +367,11 @@ def _point(table: Section) -> Point:
 
 def _row(table: Section, scope: _Scope) -> Row:
     target = table.choice("target", [row.removeprefix("accelflow.") for row in targets()])
+    label = table.string("label", "")
     row = _figure(table, scope, f"accelflow.{target}", scope.cell)
     also = tuple(_also(inner, scope, row) for inner in table.tables("also"))
     table.end()
-    return replace(row, also=also)
+    return replace(row, also=also, label=label)
 
 
 def _also(table: Section, scope: _Scope, row: Row) -> Also:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any, Final
@@ -201,7 +201,9 @@ def _seeds(path: Path, found: Any) -> tuple[int, ...]:
 def _finding(definition: Definition, row: Mapping[str, Any]) -> Finding:
     """Return a finding from `row`, in which the two schemas name the key differently."""
     key = row["row"] if "row" in row else row["key"]
-    return from_dict(row, targets()[key], reasons().get(key), definition.name)
+    found = from_dict(row, targets()[key], reasons().get(key), definition.name)
+    label = next((known.label for known in definition.rows if known.target == key), "")
+    return replace(found, label=label)
 
 
 def _shown(cell: Mapping[str, Any]) -> Shown:

@@ -180,4 +180,4 @@ def _beside_the_paper(row: Row, ours: Estimate | None, **more: Any) -> Finding:
     target = targets().get(row.target)
     if target is None:
         return Finding(key=row.target, kind="dynamic", unit=row.unit, ours=ours, **more)
-    return Finding.of(target, ours, why=reasons().get(row.target), **more)
+    return Finding.of(target, ours, why=reasons().get(row.target), label=row.label, **more)

@@ -28,7 +28,15 @@ from accelflow.reproduce.definitions import (
     load,
     names,
 )
-from accelflow.reproduce.scenario import OWN, UNLOADED_RPS, Scenario, check_systems, merged
+from accelflow.reproduce.scenario import (
+    OWN,
+    UNLOADED_RPS,
+    Scenario,
+    check_systems,
+    check_varied,
+    merged,
+    mislabelled,
+)
 from accelflow.scenario import resolved
 
 __all__ = ["OwnEvaluation", "OwnScenario", "of_workload"]
@@ -209,7 +217,8 @@ def of_workload(
     `recording`, the text of a recording, costs and sizes are those of the recording.
 
     Raises InputError for a value that is not allowed, for a field of `choices` that the file sets,
-    and for a named experiment that applies only to the paper's services.
+    and for a named experiment that applies only to the paper's services or varies a parameter that
+    `choices` sets.
     """
     scenario = _scenario(workload, choices or Scenario(), arrivals, recording)
     scenario.check()
@@ -222,8 +231,13 @@ def of_workload(
     if experiments and left_out:
         name, reason = next(iter(left_out.items()))
         raise refused("experiment", name, f"must be left out with --workload. {reason}")
+    for definition in chosen:
+        if experiments:
+            check_varied(definition, scenario.config)
+        elif reason := mislabelled(definition, scenario.config):
+            left_out.setdefault(definition.name, reason)
     definitions = tuple(
-        _adapted(definition, scenario) for definition in chosen if not definition.paper_only
+        _adapted(definition, scenario) for definition in chosen if definition.name not in left_out
     )
     return OwnEvaluation(scenario, definitions, left_out)
 

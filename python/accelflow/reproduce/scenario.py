@@ -10,9 +10,19 @@ from typing import Any, Protocol
 from accelflow import simulation
 from accelflow.errors import InputError, one_of, refused, unreadable
 from accelflow.files import parse_toml, read_text
-from accelflow.reproduce.definitions import PRODUCTION, Point
+from accelflow.reproduce.definitions import PRODUCTION, Definition, Point
 
-__all__ = ["OWN", "UNLOADED_RPS", "Scenario", "Setting", "check_systems", "merged", "read_scenario"]
+__all__ = [
+    "OWN",
+    "UNLOADED_RPS",
+    "Scenario",
+    "Setting",
+    "check_systems",
+    "check_varied",
+    "merged",
+    "mislabelled",
+    "read_scenario",
+]
 
 
 #: Payload sizes that apply to SocialNetwork only, and the sizes for other workloads.
@@ -218,6 +228,43 @@ def merged(config: Mapping[str, float], setup: Mapping[str, Any], point: Point) 
     own = {**setup.get("config", {}), **point.settings.get("config", {})}
     whole = {**config, **_sped_up(config, point.speedup_factor), **own}
     return {**setup, **point.settings, "config": dict(sorted(whole.items()))}
+
+
+def check_varied(definition: Definition, config: Mapping[str, float]) -> None:
+    """Raise InputError if `config` sets a parameter that the experiment's points are to vary.
+
+    The points would not have the values that their labels state.
+    """
+    found = _varied(definition, config)
+    if found is not None:
+        key, varied = found
+        allowed = f"must be left out with {definition.name}, which varies {varied}"
+        raise refused(key, config[key], allowed)
+
+
+def mislabelled(definition: Definition, config: Mapping[str, float]) -> str:
+    """Return why the experiment does not apply to the server `config`; empty if it does.
+
+    The reason is that of :func:`check_varied`, as a sentence.
+    """
+    found = _varied(definition, config)
+    return "" if found is None else f"It varies {found[1]}, and {found[0]} is set."
+
+
+def _varied(definition: Definition, config: Mapping[str, float]) -> tuple[str, str] | None:
+    """Return a key of `config` that hides what the experiment varies, and the varied key."""
+    points = [set(point.settings.get("config", {})) for point in definition.points]
+    varied = set[str]().union(*points)
+    default = {parameter.key: parameter.default for parameter in simulation.parameters()}
+    for given, value in config.items():
+        (key,) = simulation.configured({given: value})
+        # An accelerator's own size replaces the size of all.
+        general = f"accelerator.{key.partition('.')[0]}"
+        general = general if general in default else key
+        unset = not all(general in point for point in points)
+        if general in varied and value != default[key] and (general != key or unset):
+            return given, general
+    return None
 
 
 def _sped_up(config: Mapping[str, float], factor: float) -> dict[str, float]:

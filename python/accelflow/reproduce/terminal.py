@@ -19,7 +19,7 @@ from accelflow.reproduce.outcomes import ExperimentResult
 from accelflow.reproduce.own_page import NOT_SHOWN
 from accelflow.reproduce.tables import Table
 
-__all__ = ["print_counts", "print_outcome", "print_own_end"]
+__all__ = ["print_counts", "print_left_out", "print_outcome", "print_own_end"]
 
 _HOLDS: Final = {True: "holds", False: "DOES NOT HOLD", None: "undecided"}
 
@@ -43,7 +43,7 @@ def print_outcome(outcome: ExperimentResult, console: Console) -> None:
     if outcome.own:
         print_own_figures(outcome.findings, console)
     elif outcome.findings:
-        print_findings(outcome.findings, console)
+        print_findings(outcome.findings, console, labels=True)
     for statement in outcome.statements:
         for prefix, found in (("", statement), *(("... ", other) for other in statement.also)):
             text = f"{_HOLDS[found.holds]}: {prefix}{found.says} ({found.found})"
@@ -59,13 +59,14 @@ def print_counts(outcomes: Sequence[ExperimentResult], console: Console) -> None
         console.print(counts_text(findings), style="bold", highlight=False)
 
 
-def print_own_end(left_out: Mapping[str, str], console: Console) -> None:
-    """Print that the paper's figures are not shown, and the experiments that are left out.
-
-    `left_out` has the reason by the experiment's name.
-    """
+def print_own_end(console: Console) -> None:
+    """Print that the paper's figures are not shown."""
     console.print()
     console.print(NOT_SHOWN, style="bold", highlight=False, soft_wrap=True)
+
+
+def print_left_out(left_out: Mapping[str, str], console: Console) -> None:
+    """Print the experiments that are left out; `left_out` has the reason by name."""
     for name, reason in left_out.items():
         text = f"left out: {name}: {reason}"
         console.print(escape(text), style="dim", highlight=False, soft_wrap=True)
