@@ -1,5 +1,7 @@
 //! Values of a workload's file that have no effect are warnings; names that are none are refused.
 
+#![allow(clippy::unwrap_used)]
+
 use accelflow_workload::file::read;
 
 const SHOP: &str = r#"
