@@ -333,8 +333,8 @@ fn a_fact_that_branches_compare_may_be_any_number() {
     let error = shop(&text).check().err().unwrap().to_string();
     assert_eq!(
         error,
-        "workload.services[0].path[2].facts.looked.stale = left out: must be a whole number, or have \
-         odds of 0 and 1, since trace looked branches on it"
+        "workload.services[0].path[2].facts.looked.stale = left out: must be a whole number, or a \
+         probability of 1 in odds, since trace looked branches on it"
     );
 }
 
