@@ -416,7 +416,7 @@ def test_explain_says_what_is_allowed_and_what_may_be_meant() -> None:
         assert right in done.stderr
         assert done.stderr.count(" or ") <= 3
     done = run("explain", "nothing.alike")
-    refusal = "parameter = 'nothing.alike': must be a key that can be set here\n"
+    refusal = "parameter = 'nothing.alike': must be a key that `accelflow explain` lists\n"
     assert done.stderr.endswith(refusal)
     assert len(done.stderr) < 200
 

@@ -105,7 +105,7 @@ BOTH = [
     ("sizing", PLAN + 'scenario.config = { "pes.TCP" = 2, "core.balancing" = "random" }\n'),
     ("sizing", PLAN + 'scenario.config."accelerator.TCP.pes" = 2\nchip.file = "small"\n'),
     ("sizing", PLAN + "server = { rest_w = 100, peak_w = 200 }\nchip.peak_w = 3\n"),
-    ("sizing", PLAN + "scenario.shaping.1 = [{ accelerator_s_per_s = 0.5 }]\n"),
+    ("sizing", PLAN + "scenario.shaping.0 = [{ accelerator_s_per_s = 0.5 }]\n"),
     ("study", GRID),
     ("study", GRID + "design = { kind = 'grid', seeds = [3, 5] }\n"),
     ("study", GRID + "axes.config.pes.TCP = { from = 1, to = 9, points = 3, whole = true }\n"),

@@ -243,7 +243,7 @@ def test_servers_of_isolated_services_have_groups_of_their_own(tmp_path: Path) -
         ([], "requests: must be at most 10000 over all systems"),
         (["--timeline-slowest", "0"], "--timeline-slowest = 0: must be a whole number from 1"),
         (["--timeline-for", "-1"], "--timeline-for = -1.0: must be more than 0"),
-        (["--timeline-service", "CPosst"], "did you mean CPost"),
+        (["--timeline-service", "CPosst"], "must be CPost"),
         (["--timeline-request", "99999999"], "must have at least one request"),
     ],
 )
@@ -365,7 +365,7 @@ def test_spans_that_cannot_be_shown_are_refused(
     path = tmp_path / "no.pftrace"
     command = ["timeline", "spans", str(spans), "--out", str(path)]
     for options, message in (
-        (["--service", "shopp"], "did you mean shop"),
+        (["--service", "shopp"], "must be shop"),
         (["--from", "1000"], "must have at least one request to the chosen services"),
         (["--kind", "jaeger"], str(spans)),
     ):

@@ -86,15 +86,15 @@ fn check_duration(resolved: &Resolved, name: &str, share: f64) -> Result<(), Sce
     }
     let most = (resolved.requests as f64 * (rate_rps * LONGEST_S / requests)).floor();
     let allowed = format!(
-        "must be at most {}, which arrive in 12 days at the rate of {name}, {} a second",
+        "must be at most {}, which arrive in 50 days at the rate of {name}, {} a second",
         number_text(most),
-        number_text(rate_rps)
+        number_text((rate_rps * 1e6).round() / 1e6)
     );
     Err(Refusal::new("requests", resolved.requests, allowed).into())
 }
 
-/// The longest time in which the requests of a simulation may arrive: 12 days.
-const LONGEST_S: f64 = 12.0 * 86_400.0;
+/// The longest time in which the requests of a simulation may arrive: 50 days.
+const LONGEST_S: f64 = 50.0 * 86_400.0;
 
 /// Refuses a service without a rate that no simulated service calls.
 fn check_called(

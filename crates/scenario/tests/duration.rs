@@ -17,15 +17,15 @@ fn scenario(changes: &Value) -> Scenario {
 }
 
 #[test]
-fn more_requests_than_arrive_in_twelve_days_are_refused() {
+fn more_requests_than_arrive_in_fifty_days_are_refused() {
     let rare = |requests: u64| {
         let checked = scenario(&json!({"rate_rps": 0.001, "requests": requests})).check();
         checked.map(drop).map_err(|error| error.to_string())
     };
-    assert_eq!(rare(1036), Ok(()));
+    assert_eq!(rare(4320), Ok(()));
     assert_eq!(
-        rare(1037).unwrap_err(),
-        "requests = 1037: must be at most 1036, which arrive in 12 days at the rate of UniqId, 0.001 \
+        rare(4321).unwrap_err(),
+        "requests = 4321: must be at most 4320, which arrive in 50 days at the rate of UniqId, 0.001 \
          a second"
     );
 }
@@ -65,11 +65,11 @@ fn sums_of_response_times_beyond_the_longest_time_are_exact() {
 }
 
 #[test]
-fn a_simulation_of_more_than_26_days_ends_with_an_error() {
-    let checked = shaped(1_000).check().unwrap();
+fn a_simulation_of_more_than_53_days_ends_with_an_error() {
+    let checked = shaped(2_000).check().unwrap();
     let error = checked
         .run(&RunOptions::default(), &|_, _| true)
         .unwrap_err();
-    let start = "simulated time = more than 26 days: must be less";
+    let start = "simulated time = more than 53 days: must be less";
     assert!(error.to_string().starts_with(start), "{error}");
 }

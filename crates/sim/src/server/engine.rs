@@ -24,9 +24,9 @@ use crate::stats::{Fallback, Operated, Part, SimulationResult};
 /// moves a payload of 100 MB.
 pub(super) const EVENTS_BETWEEN_LOOKS: u64 = 1 << 11;
 
-/// The first simulated time that is too long: 26 days. It is an eighth of the times that exist, so
-/// that none overflows between two checks.
-pub(crate) const TOO_LONG: Time = Time::from_ps(1 << 61);
+/// The first simulated time that is too long: 53 days. It is a quarter of the longest time that
+/// exists, so that none overflows between two checks.
+pub(crate) const TOO_LONG: Time = Time::from_ps(1 << 62);
 
 /// Refuses to go on to a simulated time that is too long.
 pub(crate) fn check_time(now: Time) -> Result<(), SimError> {

@@ -77,10 +77,10 @@ pub enum SimError {
         /// The reason why the trace cannot continue.
         fault: Fault,
     },
-    /// The simulated time exceeds 26 days, as with rates or
+    /// The simulated time exceeds 53 days, as with rates or
     /// limits close to 0.
     #[error(
-        "simulated time = more than 26 days: must be less; simulate fewer requests, or increase the rates or the limits of tenants"
+        "simulated time = more than 53 days: must be less; simulate fewer requests, or increase the rates or the limits of tenants"
     )]
     TooLong,
     /// No events are left, but requests have not ended or parts of the server are not idle. This is
