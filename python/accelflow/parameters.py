@@ -181,9 +181,10 @@ def check_numbers(
 
 
 def check_count(of: str, name: str, value: int | None) -> None:
-    """Raise InputError unless `value` is None or a count from 1 that a parameter allows.
+    """Check a count for the parameter `name` of the engine `of`.
 
-    The parameter is `name` of the engine `of`. None stands for its default.
+    Raises InputError unless `value` is a whole number from 1 to the parameter's largest value, or
+    None, which stands for the default.
     """
     if value is not None:
         whole_number(name, value, 1, int(_parameter_of(of, name).max))

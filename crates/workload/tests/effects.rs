@@ -1,4 +1,4 @@
-//! Values of a workload's file that have no effect are warnings; names that are none are refused.
+//! Workload files: warnings about values without effect, and refusals of invalid names of traces.
 
 #![allow(clippy::unwrap_used)]
 

@@ -1,8 +1,8 @@
-"""What the results of a service mean beside those of its server.
+"""Corrections of services' results, made when results are read.
 
-The engine has no SLO for a service without a response on the idle server, and says of a whole
-server that it cannot keep up. :func:`late_if_idle` and :func:`own_overloads` complete the results
-when they are read.
+The simulator gives no SLO to a service that the idle server never answers; :func:`late_if_idle`
+counts its requests as late. The simulator calls a whole server overloaded; with isolated tenants,
+:func:`own_overloads` keeps this for overloaded services only.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ def _table(value: object) -> Mapping[str, Any]:
 
 
 def own_overloads(services: Sequence[ServiceResult]) -> tuple[ServiceResult, ...]:
-    """Return the results with ``saturated`` for the services alone that do not keep up.
+    """Return the results with ``saturated`` removed from services that keep up.
 
-    Without an overload in any service's own results, all stay as they are.
+    If no service's own results show an overload, all results stay unchanged.
     """
     behind = [service.saturated is not None and _is_behind(service) for service in services]
     if not any(behind):
@@ -74,11 +74,11 @@ def _is_behind(service: ServiceResult) -> bool:
 
 
 def late_if_idle(services: Sequence[ServiceResult], each: int) -> tuple[ServiceResult, ...]:
-    """Return the results with all requests as late of services that an idle server never answers.
+    """Return the results, with all requests late for services that the idle server never answers.
 
-    An SLO that is a multiple of the time on the idle server does not exist then, and the results
-    have no number of counted requests. It is `each`, the number of the scenario. If other services
-    have other numbers, it is estimated from these and from the rates.
+    The SLO is a multiple of the response time on the idle server, so such a service has no SLO, and
+    its results lack the number of counted requests. The number is `each`, that of the scenario. If
+    services have different numbers, it is estimated from those of the others and from the rates.
     """
     known = [service for service in services if service.slo_requests]
     if any(service.slo_requests != each for service in known):

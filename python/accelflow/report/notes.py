@@ -171,7 +171,7 @@ def _of_rare(comparison: Comparison) -> list[str]:
 
 
 def _of_rates(comparison: Comparison) -> list[str]:
-    """Return a note on services whose rates are unknown; empty if there are none."""
+    """Return a note that names the services with unknown rates; empty if all rates are known."""
     results = [result for system in comparison.systems for result in system.services]
     unknown = list(dict.fromkeys(result.service for result in results if not result.knows_rates))
     if not unknown:

@@ -1,4 +1,4 @@
-//! Warnings about values of a workload's file that have no effect.
+//! Warnings about values without effect in a workload file.
 
 use std::collections::{BTreeMap, BTreeSet};
 
