@@ -142,7 +142,7 @@ SCENARIO = "[scenario]\n"
         (
             '"config.pes.TCP" = [2, 8]',
             "rate_rps = { from = -1e308, to = 1e308 }",
-            "axes.rate_rps.to = 1e+308: must be less than 1.79769e+308 above low",
+            "axes.rate_rps.to = 1e+308: must be less than 1.79769e+308 above -1e+308, where",
         ),
         (
             '"config.pes.TCP" = [2, 8]',

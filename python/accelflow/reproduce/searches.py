@@ -48,8 +48,15 @@ class _Search:
     If a rate meets the SLO, all lower rates are assumed to meet it. So bisection needs as many
     steps as the logarithm of the grid's length. Services that share a server have the same rate.
     `bases` has a simulation for each seed; equal seeds give all systems the same requests at the
-    same rate. The first seed of a rate is simulated alone. The others are not simulated if its
-    results show that the service misses its SLO at this rate.
+    same rate.
+
+    The first seed of a rate is simulated alone. The others are not simulated if its results show
+    that the service misses its SLO at this rate. If they show that it meets the SLO by far, the
+    others are put off: they are simulated only at the highest rate that the search ends with
+    (`low`). If the service misses its SLO there, the search goes back to `met`, the highest rate at
+    which all seeds were simulated and met it, puts off no more seeds, and looks in growing steps
+    below the rate that failed, since the one it searches is mostly near. `failed` is the number of
+    these steps.
     """
 
     bases: Mapping[int, simulation.Scenario]
@@ -57,6 +64,8 @@ class _Search:
     owed_us: float
     grid: Sequence[float]
     low: int = -1
+    met: int = -1
+    failed: int = 0
     high: int = field(init=False)
     best: Mapping[int, ServiceRow] | None = None
     rows: dict[int, ServiceRow] = field(default_factory=dict)
@@ -66,30 +75,41 @@ class _Search:
 
     @property
     def ended(self) -> bool:
-        return self.high - self.low <= 1
+        return self.high - self.low <= 1 and self.low == self.met
 
     @property
     def next(self) -> list[simulation.Scenario]:
         """The next simulations: that of the first seed at a rate, or those of the other seeds."""
-        rate_rps = self.grid[(self.low + self.high) // 2]
+        rate_rps = self.grid[self._place]
         return [replace(self.bases[seed], rate_rps=rate_rps) for seed in self._next_seeds]
+
+    @property
+    def _place(self) -> int:
+        """The place of the next rate in the grid."""
+        if self.high - self.low <= 1:
+            return self.low
+        middle = (self.low + self.high) // 2
+        return max(middle, self.high - 2**self.failed) if self.failed else middle
 
     @property
     def _next_seeds(self) -> list[int]:
         left = [seed for seed in self.bases if seed not in self.rows]
-        return left if self.rows else left[:1]
+        return left[:1] if not self.rows and self._place != self.low else left
 
     def look(self, results: Sequence[Services]) -> None:
         """Take the results of the simulations in `next`."""
         rows = [services[self.service] for services in results]
         self.rows.update(zip(self._next_seeds, rows, strict=True))
-        middle = (self.low + self.high) // 2
+        place = self._place
         if self._is_missed():
-            self.high = middle
-        elif len(self.rows) < len(self.bases):
-            return
+            self.failed += self.failed > 0 or place == self.low
+            self.high, self.low = place, self.met if self.failed else self.low
+        elif len(self.rows) == len(self.bases):
+            self.low, self.met, self.best = place, place, self.rows
+        elif not self.failed and self._is_met_by_far():
+            self.low = place
         else:
-            self.low, self.best = middle, self.rows
+            return
         self.rows = {}
 
     def _is_missed(self) -> bool:
@@ -101,6 +121,13 @@ class _Search:
             p99_us = pooled("p99_us", rows)
             return p99_us is None or p99_us > self.owed_us
         return _late(rows, self.owed_us) > 0.01 * _most_responses(rows[0]) * len(self.bases)
+
+    def _is_met_by_far(self) -> bool:
+        """Return whether at most 0.5 % of the responses of the seeds simulated so far are late."""
+        rows = list(self.rows.values())
+        p99_us = pooled("p99_us", rows)
+        late = _late(rows, self.owed_us)
+        return p99_us is not None and late <= 0.005 * _most_responses(rows[0]) * len(rows)
 
     @property
     def found(self) -> Mapping[int, ServiceRow]:

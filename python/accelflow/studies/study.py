@@ -98,7 +98,9 @@ class Range:
         if not isinstance(self.whole, bool):
             raise refused("whole", self.whole, "must be true or false")
         if not math.isfinite(self.high - self.low):
-            raise refused("high", self.high, f"must be less than {sys.float_info.max:g} above low")
+            most = f"{sys.float_info.max:g}"
+            allowed = f"must be less than {most} above {self.low:g}, where the range begins"
+            raise refused("high", self.high, allowed)
         for name in ("low", "high") if self.whole else ():
             value = getattr(self, name)
             if not value.is_integer():
