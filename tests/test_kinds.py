@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import accelflow
-from accelflow import InputError
+from accelflow import InputError, chip, sizing
 from accelflow.trace import (
     Image,
     Library,
@@ -262,6 +262,26 @@ def test_results_of_the_nine_do_not_name_others() -> None:
     (service, *_) = results["accelflow"].services
     assert list(service.accelerator_utilization) == sorted(service.accelerator_utilization)
     assert len(service.accelerator_utilization) == 9
+
+
+def test_their_power_is_not_known_and_a_fleet_is_sized_all_the_same() -> None:
+    """With the utilisation of the elements, as in the closed form, servers have a power."""
+    results = accelflow.compare(workload(), orchestrators=["accelflow"], requests=100)
+    assert set(chip.custom_accelerators(results.source)) == set(workload()["kinds"])
+    with pytest.raises(
+        accelflow.AccelflowError, match=r"accelerators = '.*Convolution.*': must be"
+    ):
+        chip.energy(results.source, "accelflow")
+    planned = sizing.Plan(
+        workload=workload(),
+        rates_rps={"Edges": 400_000.0},
+        systems=("accelflow",),
+        requests=1_000,
+        seeds=2,
+    )
+    (system,) = sizing.size(planned)["systems"]
+    watts = [system[answer]["fleet"]["watts"] for answer in ("closed_form", "simulated")]
+    assert watts[1] == pytest.approx(watts[0], rel=0.2)
 
 
 def test_costs_that_do_not_fit_are_refused(tmp_path: Path) -> None:

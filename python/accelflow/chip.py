@@ -14,12 +14,21 @@ from typing import Any, Final
 from accelflow import _native
 from accelflow.errors import LEFT_OUT, AccelflowError, InputError, refused
 from accelflow.findings import printed_figures, targets
-from accelflow.parameters import CUSTOM, SIZES, checked, configured, engine, parameters
+from accelflow.parameters import (
+    CUSTOM,
+    SIZES,
+    accelerators,
+    checked,
+    configured,
+    engine,
+    parameters,
+)
 from accelflow.report.results import Comparison, ServiceResult, SystemResult
 
 __all__ = [
     "BYTES_PER_TRANSFER",
     "area",
+    "custom_accelerators",
     "elements",
     "energy",
     "ignored",
@@ -135,10 +144,14 @@ def energy(
     results lack these figures, each invocation of Table IV counts as one dispatch and
     :data:`BYTES_PER_TRANSFER` bytes, and ``estimated`` is true.
 
-    Raises InputError for an orchestrator that the results do not have, for invalid inputs, and for
-    results that lack the services of each of several servers (``servers``).
+    Raises InputError for an orchestrator that the results do not have, for invalid inputs, for
+    results with custom accelerators, and for results that lack the services of each of several
+    servers (``servers``).
     """
     comparison = Comparison.from_dict(results)
+    if custom := custom_accelerators(results):
+        allowed = "must be results without custom accelerators: the model does not know their power"
+        raise refused("accelerators", ", ".join(custom), allowed)
     system = comparison.system(orchestrator, chip)
     if system is None:
         chips = list(dict.fromkeys(found.chip for found in comparison.systems if found.chip))
@@ -184,6 +197,22 @@ def energy(
         "requests_per_joule": throughput / total,
         "estimated": estimated,
     }
+
+
+def custom_accelerators(results: Mapping[str, Any]) -> list[str]:
+    """Return the names of the accelerators in `results` that a workload has defined.
+
+    `results` is an object of schema ``accelflow.compare/1``.
+    """
+    comparison = Comparison.from_dict(results)
+    found = {
+        name: None
+        for system in comparison.systems
+        for service in system.services
+        for name in service.accelerator_utilization
+    }
+    known = accelerators()
+    return [name for name in found if name not in known]
 
 
 def _second(

@@ -180,10 +180,15 @@ def _manager_time(row: ServiceRow) -> float | None:
 
 
 def _energy(key: str) -> Callable[[ServiceRow], float | None]:
-    """Return a measure of the energy of the whole run, the same for all its services."""
+    """Return a measure of the energy of the whole run, the same for all its services.
+
+    The measure is None for runs with custom accelerators, whose power is not known.
+    """
 
     def read_energy(row: ServiceRow) -> float | None:
         run = row["run"]
+        if chip.custom_accelerators(run):
+            return None
         found: float | None = chip.energy(run, run["systems"][0]["orchestrator"])[key]
         return found
 

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any, Final
 
-from accelflow import _native, chip
+from accelflow import _native
 from accelflow.calibration import calibrated
 from accelflow.errors import refused
 from accelflow.scenario import resolved
@@ -22,6 +22,7 @@ from accelflow.sizing.fleet import (
     servers_for,
 )
 from accelflow.sizing.plan import Plan, demands, left_out, small_share
+from accelflow.sizing.power import BASELINE, modelled_w
 from accelflow.sizing.simulated import Measured, Searched, measure, search
 
 __all__ = ["SCHEMA", "recording_of", "size"]
@@ -29,8 +30,6 @@ __all__ = ["SCHEMA", "recording_of", "size"]
 #: The name and version of the object that :func:`size` returns.
 SCHEMA: Final = "accelflow.size/1"
 
-#: The system whose servers have no chip, with which break-even prices compare.
-_BASELINE: Final = "non_acc"
 #: The number of standard errors within which 95 % of a normal distribution are.
 _NORMAL_95: Final = 1.96
 #: The differences of utilisation, and of P99s as a ratio, from which on the two answers disagree.
@@ -159,7 +158,7 @@ def _closed_side(
         high=capacity.load * (1.0 + spread),
         utilization=utilization,
         p99_us={name: _finite(form.p99_us(name, load)) for name in form.rates_rps},
-        power_w=_power_w(system, utilization["cores"], elements),
+        power_w=modelled_w(system, utilization["cores"], elements),
         elements=elements,
         load=load,
     )
@@ -191,17 +190,6 @@ def _error(
         if moved is not None and 0.0 < capacity.load < math.inf:
             total += (moved.capacity(limit).load / capacity.load - 1.0) ** 2
     return min(_NORMAL_95 * math.sqrt(total), 0.999)
-
-
-def _power_w(system: str, cores: float, elements: float) -> float:
-    """Return a server's power by the power model: power at rest, plus a share by utilisation."""
-    model = chip.power()
-    inputs = {row["name"]: row["value"] for row in model["inputs"]}
-    rest = inputs["server_idle_share"] * model["baseline_max_w"]
-    watts = rest + (model["baseline_max_w"] - rest) * cores
-    if system != _BASELINE:
-        watts += (model["accelerators_max_w"] + model["orchestration_max_w"]) * elements
-    return float(watts)
 
 
 def _simulated_side(
@@ -278,7 +266,7 @@ def _binding(binding: Binding) -> dict[str, Any]:
 def _fleet(plan: Plan, system: str, side: _Side) -> Fleet:
     servers = servers_for(plan, side.capacity.load)
     working = servers - plan.limits.spare_servers
-    accelerated = system != _BASELINE
+    accelerated = system != BASELINE
     watts = server_w(
         plan,
         accelerated=accelerated,
@@ -299,7 +287,7 @@ def _fleet(plan: Plan, system: str, side: _Side) -> Fleet:
 
 def _add_break_even(plan: Plan, systems: Sequence[dict[str, Any]]) -> None:
     """Add the price of a chip at which each fleet costs as much as servers without a chip."""
-    baseline = next((row for row in systems if row["system"] == _BASELINE), None)
+    baseline = next((row for row in systems if row["system"] == BASELINE), None)
     for row in systems:
         for kind in ("closed_form", "simulated"):
             answer, of_baseline = row[kind], baseline[kind] if baseline else None

@@ -14,12 +14,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
 
-from accelflow import chip
 from accelflow.parallel import Stop, run_all
 from accelflow.report.results import Comparison, ServiceResult
 from accelflow.simulation import run
 from accelflow.sizing.capacity import Binding, Capacity, elements_of
 from accelflow.sizing.plan import Plan
+from accelflow.sizing.power import simulated_w
 
 #: The relative precision of a load at which a search ends.
 _PRECISION: Final = 0.02
@@ -121,6 +121,7 @@ def measure(  # noqa: PLR0913 (options, by name)
     first = rows[0]
     elements = dict(first.accelerator_utilization)
     used = [share for share in elements.values() if share > 0]
+    chip_utilization = math.fsum(used) / len(elements) if elements else 0.0
     utilization = {"cores": first.core_utilization}
     utilization |= {elements_of(name): share for name, share in elements.items()}
     utilization["manager"] = _manager(results)
@@ -129,9 +130,9 @@ def measure(  # noqa: PLR0913 (options, by name)
         p99_us={row.service: row.latencies.p99_us for row in rows},
         slo_us={row.service: row.slo_us for row in rows},
         saturated=_saturated(rows),
-        power_w=chip.energy(results, system)["power_w"]["total_w"],
+        power_w=simulated_w(results, system, first.core_utilization, chip_utilization),
         core_utilization=first.core_utilization,
-        chip_utilization=math.fsum(used) / len(elements) if elements else 0.0,
+        chip_utilization=chip_utilization,
     )
 
 

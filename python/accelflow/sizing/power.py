@@ -1,0 +1,39 @@
+"""The power of one server by the power model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from accelflow import chip
+
+__all__ = ["BASELINE", "modelled_w", "simulated_w"]
+
+#: The system whose servers have no chip, with which break-even prices compare.
+BASELINE: Final = "non_acc"
+
+
+def modelled_w(system: str, cores: float, elements: float) -> float:
+    """Return the power of a server under `system` in watts, from utilisations between 0 and 1.
+
+    It is the power at rest, plus parts that grow with `cores`, the utilisation of the cores, and,
+    with accelerators, with `elements`, the mean utilisation of the processing elements.
+    """
+    model = chip.power()
+    inputs = {row["name"]: row["value"] for row in model["inputs"]}
+    rest = inputs["server_idle_share"] * model["baseline_max_w"]
+    watts = rest + (model["baseline_max_w"] - rest) * cores
+    if system != BASELINE:
+        watts += (model["accelerators_max_w"] + model["orchestration_max_w"]) * elements
+    return float(watts)
+
+
+def simulated_w(results: Mapping[str, Any], system: str, cores: float, elements: float) -> float:
+    """Return the power of the server that `results` have simulated under `system`, in watts.
+
+    The energy model does not know custom accelerators. With them it is :func:`modelled_w`, for the
+    utilisations `cores` and `elements`.
+    """
+    if chip.custom_accelerators(results):
+        return modelled_w(system, cores, elements)
+    return float(chip.energy(results, system)["power_w"]["total_w"])
