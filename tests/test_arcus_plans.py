@@ -164,7 +164,7 @@ def test_profiles_are_stored_and_read_back(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"profiles: entries\[0\]: flows = \[\]: must have"):
         arcus.plan(plan, profiles=table | {"entries": wrong})
     file.write_text("{}")
-    with pytest.raises(InputError, match=r"schema = left out: must be accelflow\.arcus"):
+    with pytest.raises(InputError, match=r"schema is left out: must be accelflow\.arcus"):
         arcus.read_profiles(file)
 
 
@@ -285,7 +285,7 @@ def test_refusals_name_a_file_where_it_has_no_line_for_them(tmp_path: Path) -> N
     file.write_text("seed = 1\n", encoding="utf-8")
     with pytest.raises(InputError) as refused:
         arcus.plan(arcus.read_plan(file))
-    assert str(refused.value) == f"{file}: plan: flow = left out: must be given"
+    assert str(refused.value) == f"{file}: plan: flow is left out: must be given"
     assert refused.value.place == f"{file}: plan: flow"
     twice = FLOW | {"slo_gbit_per_s": 1}
     with pytest.raises(InputError) as refused:

@@ -383,8 +383,8 @@ def test_a_service_of_ones_own_is_given_on_the_command_line(tmp_path: Path) -> N
     assert text.startswith("notes: cycles for one request")
     for given, said in (
         (("UID", *arguments), "SERVICE = 'UID': must be left out with --interface"),
-        (arguments[:2], "--recording = left out: must be given together with --interface"),
-        (arguments[2:], "--interface = left out: must be given together with --recording"),
+        (arguments[:2], "--recording is left out: must be given together with --interface"),
+        (arguments[2:], "--interface is left out: must be given together with --recording"),
     ):
         done = CliRunner().invoke(program, ["cerebros", "simulate", *given])
         assert isinstance(done.exception, InputError)

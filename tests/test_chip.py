@@ -196,7 +196,7 @@ def test_servers_that_a_workload_names_count_each(tmp_path: Path) -> None:
     file.write_text(json.dumps(named))
     assert "watts are those of all 2 servers" in run("power", str(file))
     del named["servers"]
-    with pytest.raises(InputError, match=r"results\.servers = left out: must list the services"):
+    with pytest.raises(InputError, match=r"results\.servers is left out: must list the services"):
         chip.energy(named, "accelflow")
     for wrong in ([["Front"]], [["Front"], ["Front"]], "Front", [1]):
         with pytest.raises(InputError, match=r"must be lists .* once: Front, Back"):
@@ -291,7 +291,7 @@ def test_bad_options_and_files_are_one_error(tmp_path: Path) -> None:
         (["area", "--set", "pes"], "--set = 'pes': must be of the form NAME=NUMBER"),
         (["power", str(tmp_path / "none")], "No such file"),
         (["power", str(path)], "must be a file of results"),
-        (["power", str(empty)], "results.schema = left out: must be given"),
+        (["power", str(empty)], "results.schema is left out: must be given"),
     ]:
         done = CliRunner().invoke(program, arguments)
         assert isinstance(done.exception, InputError)

@@ -428,7 +428,7 @@ def test_a_response_that_anyone_may_have_cut_is_refused(certificate: tuple[Path,
         (lambda i: Client(i, "h:1", tls=ClientTls(ca=i.parent)), "Is a directory$"),
         (
             lambda i: ClientTls(ca=i, key=i),
-            "certificate = left out: must be given, since key is given",
+            "certificate is left out: must be given, since key is given",
         ),
         (
             lambda i: Client(i, "h:1", tls=ClientTls(ca=i, server_name="no name")),

@@ -24,7 +24,7 @@ PREDICT = "predict a:b --interface a.thrift --certificate a --key b --service X.
 
 #: Options that would do nothing or contradict others, each with what the refusal begins with.
 USELESS = [
-    (f"{COMPARE} --recalibrate", "--recalibrate = given: must be left out"),
+    (f"{COMPARE} --recalibrate", "--recalibrate is given: must be left out"),
     (
         "compare usuite --requests 100 --policy edf --orchestrator relief --orchestrator non_acc",
         "--policy = 'edf': must be left out, since it has no effect under relief, non_acc",
@@ -37,7 +37,7 @@ USELESS = [
         "compare shop.toml --requests 300 --slo-factor 3",
         "--slo-factor = 3.0: must be left out, since every service has an SLO of its own",
     ),
-    ("compare usuite --requests 100 --recalibrate", "--recalibrate = given: must be left out"),
+    ("compare usuite --requests 100 --recalibrate", "--recalibrate is given: must be left out"),
     ("compare socialnetwork --profile measured --tcp-cost 9", "--tcp-cost = 9: must be left out"),
     (
         f"{COMPARE} --chip paper --chip small --spans s.jsonl",
@@ -52,12 +52,12 @@ USELESS = [
     ("why UniqId --chip paper --chip small", "--chip = 'small': must be given only once"),
     ("reproduce table4 --quick --budget ci", "--budget = 'ci': must be left out with --quick"),
     ("reproduce table4 --list", "EXPERIMENT = 'table4': must be left out with --list"),
-    ("reproduce --list --json", "--json = given: must be left out with --list"),
+    ("reproduce --list --json", "--json is given: must be left out with --list"),
     ("reproduce --page . --out x", "--out = 'x': must be left out with --page"),
     ("reproduce --page . --implications x.md", "--implications = 'x.md': must be left out with"),
     ("reproduce --implications x.md --set core.count=3", "--set = 'core.count=3': must be left"),
     ("readings fig17 --list --out x", "--out = 'x': must be left out with --list"),
-    ("readings --list --json", "--json = given: must be left out with --list"),
+    ("readings --list --json", "--json is given: must be left out with --list"),
     ("readings --page . --budget ci", "--budget = 'ci': must be left out with --page"),
     ("record usuite --out r.json --port 9", "--port = 9: must be left out: the workload usuite"),
     (
@@ -67,17 +67,17 @@ USELESS = [
     ("companions arcus --again --seed 3", "--seed = 3: must be left out with --again"),
     ("companions arcus --most-seeds 3", "--most-seeds = 3: must be given together with"),
     ("companions together --most-seeds 3", "--most-seeds = 3: must be given together with"),
-    ("explain --json --markdown x.md", "--json = given: must be left out with --markdown"),
-    ("power r.json --inputs", "--inputs = given: must be left out with RESULTS"),
+    ("explain --json --markdown x.md", "--json is given: must be left out with --markdown"),
+    ("power r.json --inputs", "--inputs is given: must be left out with RESULTS"),
     ("power --set share=1 --set share=2", "--set = 'share=2': must not set share a second time"),
     ("area --set pes=4 --set pes=5", "--set = 'pes=5': must not set pes a second time"),
     ("cerebros simulate --set cores=1 --set cores=2", "--set = 'cores=2': must not set cores"),
     ("cerebros simulate --design Full --design Full", "--design = 'Full': must be given only once"),
-    ("cerebros simulate --affinity", "--affinity = given: must be given together with --design"),
-    ("chip show small --file --json", "--json = given: must be left out with --file"),
+    ("cerebros simulate --affinity", "--affinity is given: must be given together with --design"),
+    ("chip show small --file --json", "--json is given: must be left out with --file"),
     ("profile a.folded a.folded", "FILE = 'a.folded': must be given only once"),
-    ("profile a.folded b.folded --details", "--details = given: must be left out for several"),
-    ("arcus profile plan.toml --path inline_tx", "--size = left out: must be given together with"),
+    ("profile a.folded b.folded --details", "--details is given: must be left out for several"),
+    ("arcus profile plan.toml --path inline_tx", "--size is left out: must be given together with"),
 ]
 
 #: Values that are not allowed, each with what the refusal begins with.
@@ -97,7 +97,7 @@ WRONG = [
     ("chip new a/b", "NAME = 'a/b': must be a name without '/'"),
     ("chip new x --out x.json", "--out = 'x.json': must end in .toml"),
     ("explain .", "KEY = '.': must be a key"),
-    ("profile", "FILE = left out: must be given"),
+    ("profile", "FILE is left out: must be given"),
     ("trace list --file plan.toml", "plan.toml: trace file: first bytes"),
 ]
 

@@ -517,4 +517,4 @@ def test_what_a_live_measurement_refuses(tmp_path: Path) -> None:
     assert str(refused.exception) == "--measure = 'x': must be left out unless PAPER is 'together'"
     refused = CliRunner().invoke(program, ["companions", "together", "--again"])
     assert isinstance(refused.exception, InputError)
-    assert str(refused.exception) == "--again = given: must be left out, since PAPER is 'together'"
+    assert str(refused.exception) == "--again is given: must be left out, since PAPER is 'together'"

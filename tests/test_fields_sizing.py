@@ -233,7 +233,9 @@ def test_errors_of_costs_are_those_of_what_they_name(
 def test_a_service_that_is_called_needs_no_rate_and_another_does(tmp_path: Path) -> None:
     (tmp_path / "own.toml").write_text(WORKLOAD + _more("B", ""))
     (tmp_path / "plan.toml").write_text(PLAN)
-    with pytest.raises(InputError, match=r"plan\.toml: rate of B = left out: must be given in rat"):
+    with pytest.raises(
+        InputError, match=r"plan\.toml: rate of B is left out: must be given in rat"
+    ):
         sizing.read_plan(tmp_path / "plan.toml")
 
 

@@ -145,7 +145,7 @@ def test_noise_takes_more_seeds_until_it_is_clear_or_there_are_none(tmp_path: Pa
         ("[find]\n", "[find]\nleats = 1\n", r"find key = leats: .*did you mean least"),
         ('least = "config.pes.TCP"', 'least = "config.pes.TPC"', r"did you mean config.pes.TCP"),
         ('least = "config.pes.TCP"', "", r"must have exactly one of the keys least, most and min"),
-        ("from = 1, ", "", r"find.range.from = left out"),
+        ("from = 1, ", "", r"find.range.from is left out"),
         ("p99_us = 250", "", r"find.limits = .*must be a table with a limit"),
         ("p99_us = 250", "p98_us = 250", r"find.limits key = p98_us: .*did you mean p99_us"),
         ("p99_us = 250", "p99_us = -1", r"find.limits.p99_us = -1: must be a number above 0"),
@@ -161,7 +161,7 @@ def test_bad_questions_are_refused(tmp_path: Path, old: str, new: str, message: 
 
 
 def test_a_file_without_a_question_is_refused(tmp_path: Path):
-    with pytest.raises(InputError, match="find = left out: must be a table"):
+    with pytest.raises(InputError, match="find is left out: must be a table"):
         ask('schema = "accelflow.study/1"\n', tmp_path)
 
 

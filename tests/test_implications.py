@@ -351,18 +351,18 @@ GOOD = {"class": "open", "text": "Nobody knows."}
         ("a text", "x = 'a text': must be a table with class"),
         (
             {"text": "y"},
-            "x: class = left out: must be contradiction, definition, not_printed or open",
+            "x: class is left out: must be contradiction, definition, not_printed or open",
         ),
         (
             {**GOOD, "class": "guess"},
             "x: class = 'guess': must be contradiction, definition, not_printed or open",
         ),
-        ({"class": "open"}, "x: text = left out: must be given, since the class is open"),
+        ({"class": "open"}, "x: text is left out: must be given, since the class is open"),
         ({**GOOD, "text": " "}, "x: text = ' ': must be a sentence"),
         ({**GOOD, "input": "z"}, "x: key = 'input': must be one of class, text"),
         (
             {**GOOD, "class": "not_printed"},
-            "x: input = left out: must be given, since the class is not_printed",
+            "x: input is left out: must be given, since the class is not_printed",
         ),
         ({**GOOD, "choices": "all"}, "x: choices = 'all': must be a list of names"),
         (
@@ -379,7 +379,7 @@ GOOD = {"class": "open", "text": "Nobody knows."}
         ),
         (
             {**GOOD, "class": "contradiction"},
-            "x: proofs = left out: must be given, since the class is contradiction",
+            "x: proofs is left out: must be given, since the class is contradiction",
         ),
         ({**GOOD, "proofs": "all"}, "x: proofs = 'all': must be a list of names"),
         ({**GOOD, "proofs": ["none"]}, "x: proofs: proof = 'none': must be"),

@@ -276,7 +276,7 @@ def test_nothing_is_written_after_an_error(
         ),
         (
             ["arrivals", "{data}/wrk2.txt", "--out", "{tmp}/w.csv", "--service", "Checkout"],
-            "--into = left out: must be given together with --service",
+            "--into is left out: must be given together with --service",
         ),
         (
             ["arrivals", "{data}/durations.csv", "--out", "{tmp}/w.csv", "--column", "Averag"],

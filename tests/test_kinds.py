@@ -292,7 +292,7 @@ def test_costs_that_do_not_fit_are_refused(tmp_path: Path) -> None:
 
     kinds = workload()["kinds"]
     missing = {name: cost for name, cost in kinds.items() if name != "ISP"}
-    assert "kinds.ISP = left out: must be stated" in said(workload(kinds=missing))
+    assert "kinds.ISP is left out: must be stated" in said(workload(kinds=missing))
     typo = said(workload(kinds={**kinds, "Convolutoin": {"ns": 1.0}}))
     assert "kinds.Convolutoin" in typo
     assert "did you mean Convolution?" in typo

@@ -72,7 +72,7 @@ def test_maps_that_are_printed_again_are_added(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "name", "message"),
     [
-        (HISTOGRAM, None, "map = left out: must be @us[compress] or @bytes"),
+        (HISTOGRAM, None, "map is left out: must be @us[compress] or @bytes"),
         (
             HISTOGRAM,
             "@byte",
@@ -485,7 +485,7 @@ def test_measuring_takes_no_other_options() -> None:
     message = refusal("--measure", "--threads", "3")
     assert message == "--threads = 3: must be left out, since it does nothing for --measure"
     message = refusal(str(EXAMPLES / "fig20.toml"), "--bodies")
-    assert message == "--bodies = given: must be left out, since it does nothing for FILE"
+    assert message == "--bodies is given: must be left out, since it does nothing for FILE"
 
 
 @given(st.lists(st.floats(0.1, 1e6), min_size=1, max_size=40))

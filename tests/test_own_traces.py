@@ -289,12 +289,12 @@ def test_run_trace_takes_the_secrets_of_a_key_log(interface: Path) -> None:
     [
         (
             {"read_secret": b"x" * 32},
-            "write_secret = left out: must be given together with read_secret",
+            "write_secret is left out: must be given together with read_secret",
         ),
         ({"read_secret": b"x", "write_secret": b"y"}, "secret"),
         ({"suite": "TLS_NULL"}, "suite = 'TLS_NULL': must be TLS_AES_128_GCM_SHA256"),
         ({"local": "here", "peer": "10.0.0.1:80"}, "local = 'here': must be an IPv4 address"),
-        ({"local": "10.0.0.1:80"}, "peer = left out: must be given together with local"),
+        ({"local": "10.0.0.1:80"}, "peer is left out: must be given together with local"),
     ],
 )
 def test_connections_that_cannot_be_are_refused(

@@ -127,17 +127,17 @@ def test_the_recording_of_a_plan_is_a_file_relative_to_it_and_has_its_costs(
         (
             "[server]\nrest_w = 100\npeak_w = 300",
             "[chip]\nrest_w = 10\npeak_w = 50",
-            "server.rest_w = left out: must be given, since chip.rest_w is given",
+            "server.rest_w is left out: must be given, since chip.rest_w is given",
         ),
         (
             "[server]\nrest_w = 100\npeak_w = 300",
             "[chip]\npeak_w = 50",
-            "server.rest_w = left out: must be given, since chip.peak_w is given",
+            "server.rest_w is left out: must be given, since chip.peak_w is given",
         ),
         (
             "rest_w = 100\n",
             "",
-            "server.rest_w = left out: must be given, since server.peak_w is given",
+            "server.rest_w is left out: must be given, since server.peak_w is given",
         ),
         ('profile = "paper"', "config = 3", "scenario.config = 3: must be a table"),
         ('profile = "paper"', "config = 'x'", "scenario.config = 'x': must be a table"),
@@ -147,7 +147,7 @@ def test_the_recording_of_a_plan_is_a_file_relative_to_it_and_has_its_costs(
             "recording = 'none.json'",
             "scenario.recording = 'none.json': must be a file that can be read: No such file",
         ),
-        ("[server]", "[chip]\nconfig = 3\n[server]", "chip.config = given: must be left out: "),
+        ("[server]", "[chip]\nconfig = 3\n[server]", "chip.config is given: must be left out: "),
         ("[server]", "[chip]\nfile = 3\n[server]", "chip.file = 3: must be text: the path"),
     ],
 )

@@ -157,7 +157,7 @@ BAD = {
     "truncated": ((TYPES + PLACES + texts())[:-3], "not a pprof profile"),
     "no texts": (TYPES + SAMPLES + PLACES + b"\x00", "not a pprof profile"),
     "first text": (TYPES + texts(["a\0", "b"]), "string_table[0] = 'a\\x00': must be an empty"),
-    "no types": (SAMPLES + PLACES + texts(), "sample_type = left out: must be given"),
+    "no types": (SAMPLES + PLACES + texts(), "sample_type is left out: must be given"),
     "no samples": (TYPES + PLACES + texts(), "number of samples = 0"),
     "text": (TYPES + function(1, 99) + texts(), "function 1: index in string_table = 99: must be"),
     "negative text": (TYPES + function(1, -1) + texts(), "function 1: index in string_table = -1"),

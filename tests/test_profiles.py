@@ -86,7 +86,7 @@ def test_events_of_perf_that_do_not_add_up_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         read(path)
     assert str(caught.value) == (
-        f"{path}: event = left out: must be chosen with --event, since counts of cycles:u,"
+        f"{path}: event is left out: must be chosen with --event, since counts of cycles:u,"
         " cache-misses:u cannot be added"
     )
     assert read(path, sample_type="cache-misses").weight == 950

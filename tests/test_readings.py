@@ -193,8 +193,8 @@ def test_what_is_wrong_is_refused() -> None:
     start = "[[choice]]\nname = 'x'\ntitle = 'X'\nquote = 'q'\nplace = 'p'\n"
     one = "[[choice.reading]]\nsettings = { sizes = 'fleet' }\nbasis = 'data'\nwhy = 'w'\n"
     for text, message in (
-        ("", "choice = left out: must be one or more TOML tables"),
-        (start, "choices.toml: x: reading = left out: must be one or more"),
+        ("", "choice is left out: must be one or more TOML tables"),
+        (start, "choices.toml: x: reading is left out: must be one or more"),
         (start + one, "choices.toml: x: number of readings = 1: must be 2"),
         (start + one + one.replace("data", "guess"), "basis = 'guess': must be text, data"),
         (

@@ -144,7 +144,7 @@ def test_requests_of_grpc_are_recorded_and_simulated(
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("--service", ADD), "--from = left out: must be given, as http://HOST:PORT, unless"),
+        (("--service", ADD), "--from is left out: must be given, as http://HOST:PORT, unless"),
         (
             ("a:b", "--from", "http://x:1", "--service", ADD),
             "must be left out with MODULE:FUNCTION",
@@ -156,7 +156,7 @@ def test_requests_of_grpc_are_recorded_and_simulated(
         (("--from", "file:///etc/passwd", "--service", ADD), "must be http://HOST:PORT"),
         (
             ("a:b", "--service", ADD),
-            "--interface = left out: must be given to",
+            "--interface is left out: must be given to",
         ),
         (("a:b", "--service", "x"), "--service = 'x': must be FUNCTION=NAME"),
         (
@@ -167,7 +167,7 @@ def test_requests_of_grpc_are_recorded_and_simulated(
             ("a:b", "--service", ADD, "--base", "/no/file"),
             "--base = '/no/file': must be a file",
         ),
-        (("a:b",), "--service = left out: must be FUNCTION=NAME"),
+        (("a:b",), "--service is left out: must be FUNCTION=NAME"),
         (("own.toml",), "own.toml"),
         (("socialnetwork", "--key", "k.pem"), "--key = 'k.pem': must be left out"),
         (("socialnetwork", "--service", "UniqID"), "UniqID"),

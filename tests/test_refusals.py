@@ -179,9 +179,9 @@ def test_a_rate_that_is_left_out_is_named_by_file_line_and_column(
 ) -> None:
     text = CALLS.replace("rate_rps = 1000\n", "")
     Path("calls.toml").write_text(text)
-    place = "calls.toml:4:1: services[0].rate_rps = left out: must be a rate"
+    place = "calls.toml:4:1: services[0].rate_rps is left out: must be a rate"
     assert said(capsys, "compare", "calls.toml").startswith(f"accelflow: error: {place}")
-    with pytest.raises(InputError, match=r"^calls.toml:4:1: services\[0\].rate_rps = left out"):
+    with pytest.raises(InputError, match=r"^calls.toml:4:1: services\[0\].rate_rps is left out"):
         compare("calls.toml", requests=300)
     Path("out").mkdir()
     rate = "--rate", "1000", "--rates", "equal"
@@ -214,9 +214,9 @@ def test_all_missing_facts_of_a_service_are_said_at_once(
         CALLS.replace(", facts = { T10 = { exception = 0, compressed = 0 } }", "")
     )
     assert said(capsys, "compare", "calls.toml") == (
-        "accelflow: error: calls.toml:9:5: services[0].path[1].facts.T10.exception = left out: must"
-        " be 0 or 1, or a probability in odds, since trace T10 branches on it; Checkout also leaves"
-        " out path[1].facts.T10.compressed (if T10.exception = 0)"
+        "accelflow: error: calls.toml:9:5: services[0].path[1].facts.T10.exception is left out: "
+        "must be 0 or 1, or a probability in odds, since trace T10 branches on it; Checkout also "
+        "leaves out path[1].facts.T10.compressed (if T10.exception = 0)"
     )
     Path("calls.toml").write_text(CALLS.replace("exception = 0", "exception = 2"))
     message = said(capsys, "compare", "calls.toml")

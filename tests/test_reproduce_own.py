@@ -163,6 +163,20 @@ def test_loads_are_multiples_of_the_workloads_rate(shop: Path) -> None:
     assert idle.setup["rate_rps"] == pytest.approx(3000.0 * 10 / 13_400)
 
 
+def test_statements_by_other_definitions_and_pictures_have_the_adapted_points(
+    shop: Path, tmp_path: Path
+) -> None:
+    asked = lib.of_workload(shop)
+    for definition in asked.definitions:
+        labels = {point.label for point in definition.points}
+        checks = [*definition.checks, *(other for c in definition.checks for other in c.also)]
+        assert {label for check in checks for pair in check.points for label in pair} <= labels
+        assert set(definition.plot.points if definition.plot else ()) <= labels
+    scenario, outcomes = run(shop, "fig3")
+    lib.write_outcomes(outcomes, scenario, SMALL, tmp_path)
+    assert (tmp_path / "fig3.png").is_file()
+
+
 def test_called_services_slos_and_arrivals_of_the_file_count(pair: Path) -> None:
     scenario, (latency, throughput) = run(pair, "fig11", "pe_throughput")
     # No client calls Back, so it has no figures of its own.

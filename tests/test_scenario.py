@@ -173,7 +173,7 @@ def test_options_replace_fields_of_the_file(
 def test_a_comparison_needs_a_workload_or_a_scenario(capsys: pytest.CaptureFixture[str]) -> None:
     code, _, messages = invoke(capsys, "compare")
     assert code == 2
-    assert "error: WORKLOAD = left out: must be one of socialnetwork, hotelreservation" in messages
+    assert "error: WORKLOAD is left out: must be one of socialnetwork, hotelreservation" in messages
     assert "--scenario FILE" in messages
 
 

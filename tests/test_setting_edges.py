@@ -55,7 +55,7 @@ def test_equal_arrival_times_need_a_rate_in_the_file() -> None:
     workload["services"][0]["rate_rps"] = 1.0
     with pytest.raises(InputError) as refused:
         simulation.check(scenario(workload))
-    assert "services[1].rate_rps = left out: must be a rate in requests per second here or in" in (
+    assert "services[1].rate_rps is left out: must be a rate in requests per second here or in" in (
         str(refused.value)
     )
     assert "scenario" not in str(refused.value)

@@ -182,12 +182,14 @@ def test_values_at_the_ends_of_ranges_are_allowed() -> None:
 
 def test_half_of_a_promise_is_refused() -> None:
     with pytest.raises(
-        InputError, match=r"^request_us = left out: must be given, unless request_b"
+        InputError, match=r"^request_us is left out: must be given, unless request_b"
     ):
         Slo(requests_per_s=1)
-    with pytest.raises(InputError, match=r"^latency_percentile = left out: must be given, since"):
+    with pytest.raises(InputError, match=r"^latency_percentile is left out: must be given, since"):
         Slo(requests_per_s=1, request_us=1, latency_us=5)
-    with pytest.raises(InputError, match=r"^latency_us = left out: must be given, since latency_p"):
+    with pytest.raises(
+        InputError, match=r"^latency_us is left out: must be given, since latency_p"
+    ):
         Slo(requests_per_s=1, request_bytes=1, latency_percentile=99)
 
 

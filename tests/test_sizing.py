@@ -284,7 +284,7 @@ def test_the_example_answers_in_closed_form():
         ),
         (
             "server = {rest_w = 100}",
-            "server.peak_w = left out: must be given, since server.rest_w is given",
+            "server.peak_w is left out: must be given, since server.rest_w is given",
         ),
         (
             "scenario = {requests = 5}",

@@ -250,7 +250,7 @@ def test_impossible_points_are_skipped_with_the_reason_or_refused(tmp_path: Path
         ("rate_rps", "rate_rsp", r"axis = 'rate_rsp': .*did you mean rate_rps"),
         ("config.pes.TCP", "config.pes.TPC", r"did you mean config.pes.TCP"),
         ("rate_rps", "seed", r"design.seeds sets the seeds"),
-        ("from = 1000,", "", r"axes.rate_rps.from = left out: must be a finite number"),
+        ("from = 1000,", "", r"axes.rate_rps.from is left out: must be a finite number"),
         ("from = 1000", "from = 0", r"must be more than 0 on a logarithmic scale"),
         ("to = 20000", "to = 10", r"axes.rate_rps.to = 10.*must be more than 1000"),
         ('"log"', '"lag"', r"axes.rate_rps.scale = 'lag'.*did you mean log"),
@@ -277,7 +277,7 @@ def test_bad_studies_are_refused(tmp_path: Path, old: str, new: str, message: st
 def test_a_latin_hypercube_needs_its_number_of_points(tmp_path: Path):
     text = STUDY.replace(", points = 3", "").replace("seeds = 2", 'kind = "latin_hypercube"')
     with pytest.raises(
-        InputError, match=r"design\.points = left out: must be a whole number from 2"
+        InputError, match=r"design\.points is left out: must be a whole number from 2"
     ):
         read(text, tmp_path)
     study = read(text.replace("[axes]", "points = 4\n[axes]"), tmp_path)
@@ -288,7 +288,7 @@ def test_a_list_needs_points_and_has_no_axes(tmp_path: Path):
     text = STUDY.replace(", points = 3", "").replace("seeds = 2", 'kind = "list"')
     with pytest.raises(InputError, match=r"axes = \[.*\]: must be left out, since design\.kind is"):
         read(text, tmp_path)
-    with pytest.raises(InputError, match=r"points = left out: must be given as \[\[points\]\]"):
+    with pytest.raises(InputError, match=r"points is left out: must be given as \[\[points\]\]"):
         read(text[: text.index("[axes]")], tmp_path)
 
 
@@ -325,7 +325,7 @@ def test_a_file_of_another_kind_is_told_by_its_schema(tmp_path: Path):
     with pytest.raises(InputError, match=r"schema = 'accelflow.study/1': must be accelflow.plan/1"):
         sizing.read_plan(path)
     path.write_text('schema = "accelflow.study/1"\n[find]\nleast = "rate_rps"\n')
-    with pytest.raises(InputError, match=r"axes = left out: must be .*; `accelflow find` reads"):
+    with pytest.raises(InputError, match=r"axes is left out: must be .*; `accelflow find` reads"):
         studies.read_study(path)
 
 

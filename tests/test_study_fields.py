@@ -168,12 +168,12 @@ def test_values_of_a_study_are_refused_when_it_is_read(
         (
             ", whole = true",
             "",
-            "find.range.whole = left out: must be true, since config.pes.TCP is",
+            "find.range.whole is left out: must be true, since config.pes.TCP is",
         ),
         ("to = 4", "to = 4.5", "find.range.to = 4.5: must be a whole number, since whole is true"),
-        (SCENARIO, "[design]\nseeds = 2\n[scenario]\n", "design = given: must be left out with"),
-        (SCENARIO, "[axes]\nrate_rps = [1]\n[scenario]\n", "axes = given: must be left out with"),
-        (SCENARIO, "[[points]]\nrate_rps = 1\n[scenario]\n", "points = given: must be left out"),
+        (SCENARIO, "[design]\nseeds = 2\n[scenario]\n", "design is given: must be left out with"),
+        (SCENARIO, "[axes]\nrate_rps = [1]\n[scenario]\n", "axes is given: must be left out with"),
+        (SCENARIO, "[[points]]\nrate_rps = 1\n[scenario]\n", "points is given: must be left out"),
         (
             SCENARIO,
             "[scenario]\norchestrators = ['relief', 'accelflow']\n",

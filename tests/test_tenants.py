@@ -98,7 +98,7 @@ def test_a_tenant_can_be_shaped_in_requests_and_in_bytes(interface: Path) -> Non
 
 def test_a_promise_needs_a_control_plane(interface: Path) -> None:
     slo = Slo(requests_per_s=1, request_us=1)
-    words = "tenant 'a': slo = given: must be None, since the server has no control plane"
+    words = "tenant 'a': slo is given: must be None, since the server has no control plane"
     with pytest.raises(InputError, match=words):
         Server(interface, tenants=[Tenant(name="a", networks=["::1"], slo=slo)])
 
@@ -140,7 +140,7 @@ def test_a_control_plane_gives_promises_and_watches_them(interface: Path) -> Non
         with pytest.raises(AccelflowError, match=re.escape(words)):
             server.set_slo("batch", Slo(requests_per_s=2_000, request_us=500))
         sized = Slo(requests_per_s=1, request_bytes=50, latency_percentile=99, latency_us=1_000_000)
-        with pytest.raises(AccelflowError, match="50 bytes = left out: must be given"):
+        with pytest.raises(AccelflowError, match="50 bytes is left out: must be given"):
             server.set_slo("batch", sized)
         for value in range(5):
             stream.sendall(_frame(value))

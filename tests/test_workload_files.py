@@ -269,7 +269,7 @@ def test_unreadable_files_are_refused_with_the_place(shop: Path) -> None:
     failed = "must be a module that builds its traces without an error: ZeroDivisionError"
     assert failed in refusal("build.py", "1 / 0\n")
     assert "must be TOML" in refusal("shop.toml", b"\x00\x01")
-    assert "schema = left out" in refusal("shop.toml", "")
+    assert "schema is left out" in refusal("shop.toml", "")
 
 
 def test_unknown_workloads_are_refused(tmp_path: Path) -> None:

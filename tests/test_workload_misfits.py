@@ -57,7 +57,9 @@ def test_a_retry_of_the_first_or_last_chain_is_refused(tmp_path: Path, end: str)
     said = refusal(place, **{end: ", retry = { odds = 0.1, attempts = 2, backoff_us = 9 }"})
     line, phase = {"more": (9, 0), "last": (11, 2)}[end]
     assert said.startswith(f"{place}:{line}:"), said
-    assert f"services[0].path[{phase}].retry = given: must be left out of the first and the" in said
+    assert (
+        f"services[0].path[{phase}].retry is given: must be left out of the first and the" in said
+    )
 
 
 def test_a_call_that_nothing_waits_for_is_refused(tmp_path: Path) -> None:
@@ -75,7 +77,7 @@ def test_a_missing_cost_is_refused(tmp_path: Path) -> None:
     said = refusal(place, costs='costs = { source = "operations", TCP = { ns = 9 } }')
     assert said.startswith(f"{place}:7:"), said
     assert said.endswith(
-        "services[0].costs.Decr = left out: must be stated, since service Front uses it"
+        "services[0].costs.Decr is left out: must be stated, since service Front uses it"
     )
 
 
@@ -86,6 +88,6 @@ def test_a_custom_accelerator_without_a_cost_is_refused(tmp_path: Path) -> None:
     place.write_text(text.replace(facts, "", 1))
     with pytest.raises(InputError) as refused:
         simulation.check(simulation.Scenario(workload=place, orchestrators=["accelflow"]))
-    assert "kinds.Thumb = left out: must be stated: a service uses this accelerator" in str(
+    assert "kinds.Thumb is left out: must be stated: a service uses this accelerator" in str(
         refused.value
     )

@@ -6,6 +6,7 @@ Messages about refused values have one form, ``PLACE = VALUE: must be ..., did y
 
 import errno
 import os
+import re
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -33,6 +34,7 @@ __all__ = [
     "instance_of",
     "number_within",
     "one_of",
+    "place_in",
     "positive_number",
     "reading",
     "refusals",
@@ -114,10 +116,12 @@ class _NoValue:
         return self._text
 
 
-#: Stands for the value in a :func:`refused` error if a required setting is missing: ``left out``.
+#: Stands for the value in a :func:`refused` error if a required setting is missing: the text of
+#: the error begins with ``PLACE is left out:``.
 LEFT_OUT: Final = _NoValue("left out")
 
-#: Stands for the value in a :func:`refused` error if an option has none, such as ``--json``.
+#: Stands for the value in a :func:`refused` error if an option has none, such as ``--json``, or if
+#: its value does not matter: the error's text begins with ``PLACE is given:``.
 GIVEN: Final = _NoValue("given")
 
 
@@ -139,6 +143,15 @@ def refused(place: str, value: object, allowed: str = "", known: Iterable[str] =
         shown = _NoValue(_cut(text))
     place = _cut(place)
     return InputError(_native.refusal(place, shown, allowed, list(known)), place)
+
+
+def place_in(message: str) -> str | None:
+    """Return the place at which the text of a :func:`refused` error begins.
+
+    Returns None for a message that begins with no place.
+    """
+    found = re.split(" = | is left out:| is given:", message, maxsplit=1)
+    return found[0] if len(found) > 1 else None
 
 
 def _cut(text: str) -> str:

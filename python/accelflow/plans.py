@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from accelflow import _native
-from accelflow.errors import InputError, file_path, refused, with_schema
+from accelflow.errors import InputError, file_path, place_in, refused, with_schema
 from accelflow.files import parse_json, parse_toml, read_text, why
 
 __all__ = [
@@ -49,8 +49,7 @@ class PlanError(InputError):
 
     def __init__(self, message: str, *keys: str | int) -> None:
         """Take the message, and the names of fields and indices of lists that lead to the value."""
-        place, is_one, _ = message.partition(" = ")
-        super().__init__(message, place if is_one else None)
+        super().__init__(message, place_in(message))
         self.keys = keys
 
 

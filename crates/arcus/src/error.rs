@@ -86,7 +86,7 @@ pub enum PlatformError {
         path: &'static str,
     },
     /// A flow has no SLO, but its service class promises one.
-    #[error("flow '{name}': slo = left out: must be given for a flow of class {policy}")]
+    #[error("flow '{name}': slo is left out: must be given for a flow of class {policy}")]
     NeedsSlo {
         /// The name of the flow.
         name: String,

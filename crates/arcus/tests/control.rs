@@ -244,7 +244,7 @@ fn what_cannot_be_asked_for_is_refused() {
     };
     assert_eq!(
         manager.register(none).unwrap_err().to_string(),
-        "flow 'it': slo = left out: must be given for a flow of class on-demand"
+        "flow 'it': slo is left out: must be given for a flow of class on-demand"
     );
     manager.register(request("it", 1_500, 1.0)).unwrap();
     let again = manager.register(request("it", 1_500, 1.0)).unwrap_err();

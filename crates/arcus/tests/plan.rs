@@ -123,7 +123,7 @@ fn refusals_of_tables_and_choices_say_what_is_allowed() {
     assert_eq!(error.message, "flow 0 = 1: must be an object");
     assert_eq!(
         refused(&json!({})).message,
-        "plan: flow = left out: must be given"
+        "plan: flow is left out: must be given"
     );
     let lanes = json!({"platform": {"pcie_lanes": 3}, "flow": []});
     let error = refused(&lanes);
@@ -271,7 +271,7 @@ fn a_table_of_something_else_is_refused() {
     assert!(text.starts_with("profiles: schema = 'x': must be accelflow.arcus.profiles/2"));
     let text = changed(json!({"version": null}));
     assert!(
-        text.starts_with("profiles: version = left out: must be 1.2.3"),
+        text.starts_with("profiles: version is left out: must be 1.2.3"),
         "{text}"
     );
     let text = changed(json!({"entries": [{"flows": [], "gbit_per_s": 1}]}));

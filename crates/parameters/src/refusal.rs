@@ -12,8 +12,13 @@ const PROPOSED: usize = 4;
 const LISTED: usize = 40;
 const SHOWN: usize = 3;
 
+/// The values of settings that are missing, and of settings that must not be there whatever their
+/// value is.
+const LEFT_OUT: &str = "left out";
+const GIVEN: &str = "given";
+
 /// The error for a value that is not allowed. Its text is `PLACE = VALUE: must be ..., did you mean
-/// ...?`.
+/// ...?`, or `PLACE is left out: must be ...` without a value.
 ///
 /// PLACE is the parameter, setting or field. For an unknown name, PLACE is the kind of thing that
 /// is named, such as `service = 'Login2': must be CPost or Login, did you mean Login?`.
@@ -46,9 +51,15 @@ impl Refusal {
         }
     }
 
-    /// Creates the error for a missing value of `place`. Its text is `PLACE = left out: ALLOWED`.
+    /// Creates the error for a missing value of `place`. Its text is `PLACE is left out: ALLOWED`.
     pub fn left_out(place: impl Into<String>, allowed: impl Into<String>) -> Refusal {
-        Refusal::new(place, "left out", allowed)
+        Refusal::new(place, LEFT_OUT, allowed)
+    }
+
+    /// Creates the error for `place`, which must be left out, whatever its value is. Its text is
+    /// `PLACE is given: ALLOWED`.
+    pub fn given(place: impl Into<String>, allowed: impl Into<String>) -> Refusal {
+        Refusal::new(place, GIVEN, allowed)
     }
 
     /// Creates the error that refuses the number `value` for `place`. `allowed` is a clause such as
@@ -117,7 +128,12 @@ impl Refusal {
 
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} = {}: {}", self.place, self.value, self.allowed)?;
+        // Texts that are values stand in quotes, so these two are none.
+        let is = match self.value.as_str() {
+            LEFT_OUT | GIVEN => "is",
+            _ => "=",
+        };
+        write!(f, "{} {is} {}: {}", self.place, self.value, self.allowed)?;
         match self.similar.is_empty() {
             true => Ok(()),
             false => write!(f, ", did you mean {}?", any_of(&self.similar)),

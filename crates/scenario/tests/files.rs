@@ -302,7 +302,7 @@ fn odds_of_a_file_are_drawn_and_need_the_facts_they_lead_to() {
     let error = shop(&hits("")).check().err().unwrap().to_string();
     assert_eq!(
         error,
-        "workload.services[0].path[1].facts.T6.found = left out: must be 0 or 1, or a probability in odds, \
+        "workload.services[0].path[1].facts.T6.found is left out: must be 0 or 1, or a probability in odds, \
          since trace T6 branches on it; Get also leaves out path[1].facts.T6.compressed (if \
          T6.found = 1), path[1].facts.T6.c_compressed (if T6.found = 1), \
          path[1].facts.T7.exception (if T6.found = 1)"
@@ -333,7 +333,7 @@ fn a_fact_that_branches_compare_may_be_any_number() {
     let error = shop(&text).check().err().unwrap().to_string();
     assert_eq!(
         error,
-        "workload.services[0].path[2].facts.looked.stale = left out: must be a whole number, or a \
+        "workload.services[0].path[2].facts.looked.stale is left out: must be a whole number, or a \
          probability of 1 in odds, since trace looked branches on it"
     );
 }
@@ -358,7 +358,7 @@ const REFUSED: &[(&str, &str, &str)] = &[
     (
         "facts = { looked = { stale = 0 } }",
         "facts = {}",
-        "workload.services[0].path[2].facts.looked.stale = left out: must be 0 or 1, or a probability in odds, \
+        "workload.services[0].path[2].facts.looked.stale is left out: must be 0 or 1, or a probability in odds, \
          since trace looked branches on it",
     ),
     (
@@ -379,7 +379,7 @@ const REFUSED: &[(&str, &str, &str)] = &[
     (
         "rate_rps = 400.0\n",
         "",
-        "workload.services[0].rate_rps = left out: must be a rate",
+        "workload.services[0].rate_rps is left out: must be a rate",
     ),
     (
         "trace = \"T1\", facts = { T1 = { compressed = 1 } }",
@@ -404,7 +404,7 @@ fn invalid_files_are_refused_with_the_place() {
     };
     assert_eq!(
         refused(", RPC = { ns = 200 }", ""),
-        "workload.services[1].costs.RPC = left out: must be stated, since service Stock uses it"
+        "workload.services[1].costs.RPC is left out: must be stated, since service Stock uses it"
     );
     assert!(refused("{ cpu_us = 9 }", "{ cpu = true }").starts_with(
         "workload.services[1].path[1].cpu = true: must be cpu_us = TIME or cpu = DISTRIBUTION, or the"

@@ -153,12 +153,12 @@ fn what_cannot_be_promised_at_the_start_is_refused() {
     };
     let text = started(Some(sized), none);
     assert!(
-        text.contains("'b': accelerator time of requests of 512 bytes = left out: must be given"),
+        text.contains("'b': accelerator time of requests of 512 bytes is left out: must be given"),
         "{text}"
     );
     let text = started(Some(TenantSlo::new(10.0)), none);
     assert!(
-        text.contains("'b': accelerator time of a request = left out: must be given"),
+        text.contains("'b': accelerator time of a request is left out: must be given"),
         "{text}"
     );
     let time = Some(Registers::new(1, 1, 1).expect("they fit"));

@@ -373,7 +373,7 @@ fn facts_cannot_be_taken_from_a_recording_without_requests() {
     let error = plan.with_recorded_facts(&profile).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "service TwoReads: requests = left out: must be in the recording, as they hold the values that branches test"
+        "service TwoReads: requests is left out: must be in the recording, as they hold the values that branches test"
     );
 }
 

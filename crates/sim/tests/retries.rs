@@ -186,11 +186,11 @@ fn impossible_attempts_are_refused() {
     let ends = "must not be set in the first or the last phase, which receive the request and send the response once";
     assert_eq!(
         message(0, good),
-        format!("services.Front.path[0][0].retry = given: {ends}")
+        format!("services.Front.path[0][0].retry is given: {ends}")
     );
     assert_eq!(
         message(4, good),
-        format!("services.Front.path[4][0].retry = given: {ends}")
+        format!("services.Front.path[4][0].retry is given: {ends}")
     );
     assert_eq!(
         message(1, good),

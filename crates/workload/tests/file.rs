@@ -214,7 +214,7 @@ const REFUSED: &[(&str, &str, &str)] = &[
     (
         "{ cpu_us = 30.0 }",
         "{ trace = \"T9\", network = { constant_us = 9 } }",
-        "shop.toml:25:29: services[0].path[1].network = given: must be left out without calls",
+        "shop.toml:25:29: services[0].path[1].network is given: must be left out without calls",
     ),
     (
         "slo_us = 800.0",
@@ -230,7 +230,7 @@ const REFUSED: &[(&str, &str, &str)] = &[
     (
         "  { trace = \"T2\" },",
         "  { trace = \"T2\", retry = { odds = 0.1, attempts = 2, backoff_us = 9 } },",
-        "shop.toml:29:27: services[0].path[5].retry = given: must be left out of the first and \
+        "shop.toml:29:27: services[0].path[5].retry is given: must be left out of the first and \
              the last phase",
     ),
     (
@@ -262,7 +262,7 @@ const REFUSED: &[(&str, &str, &str)] = &[
     (
         "name = \"Stock\"",
         "method = \"Stock\"",
-        "shop.toml:32:1: services[1].name = left out: must be a string",
+        "shop.toml:32:1: services[1].name is left out: must be a string",
     ),
     (
         "accelflow.workload/1",
@@ -287,14 +287,14 @@ fn texts_that_are_neither_toml_nor_json_are_refused() {
     let cases = [
         (
             "",
-            "shop.toml: schema = left out: must be accelflow.workload/1",
+            "shop.toml: schema is left out: must be accelflow.workload/1",
         ),
         ("\0\u{1}\u{2}", "shop.toml:1:4: must be TOML: "),
         ("schema = \n", "shop.toml:1:10: must be TOML: "),
         ("{\"schema\": ", "shop.toml:1:11: must be JSON: "),
         (
             "{}",
-            "shop.toml: schema = left out: must be accelflow.workload/1",
+            "shop.toml: schema is left out: must be accelflow.workload/1",
         ),
         (
             "[services]\n",

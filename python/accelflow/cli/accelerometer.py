@@ -34,7 +34,7 @@ from accelflow.cli.interrupts import interruptible
 from accelflow.cli.naming import left_out
 from accelflow.cli.pages import REPORT, check_report, written
 from accelflow.cli.places import WRITTEN_FOLDER, check_apart, written_as
-from accelflow.errors import LEFT_OUT, InputError, refused, unwritable
+from accelflow.errors import LEFT_OUT, InputError, place_in, refused, unwritable
 from accelflow.files import write_whole
 from accelflow.page import command_line
 from accelflow.reports.accelerometer import accelerometer_page
@@ -316,9 +316,9 @@ _SETTINGS: Final = {
 
 def _placed(error: InputError, file: Path) -> InputError:
     """Return `error` with the option at fault as its place, or `file` if no option is at fault."""
-    place = error.place or str(error).partition(" = ")[0]
-    option = _SETTINGS.get(place)
-    if option is None:
+    place = error.place or place_in(str(error))
+    option = _SETTINGS.get(place) if place is not None else None
+    if place is None or option is None:
         return InputError(f"{file}: {error}")
     return InputError(str(error), place).at(option)
 

@@ -300,7 +300,8 @@ def _adapted(definition: Definition, scenario: OwnScenario) -> Definition:
     slo = definition.slo
     plot = definition.plot
     if plot is not None and any(label != new for label, new in labels.items()):
-        plot = replace(plot, x=_LOADS if plot.x else "")
+        shown = tuple(labels[point] for point in plot.points)
+        plot = replace(plot, x=_LOADS if plot.x else "", points=shown)
     return replace(
         definition,
         title=definition.title.replace("SocialNetwork", scenario.name),
@@ -386,4 +387,5 @@ def _check(check: Check, labels: Mapping[str, str]) -> Check:
         row=check.row and _row(check.row, labels),
         points=tuple((labels[point], labels[other]) for point, other in check.points),
         why_not=None,
+        also=tuple(_check(other, labels) for other in check.also),
     )

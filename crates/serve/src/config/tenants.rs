@@ -260,11 +260,13 @@ pub(crate) fn check(tenants: &[Tenant]) -> Result<(), TenantError> {
 fn unmeasured(size: &Option<u64>) -> String {
     match size {
         Some(size) => format!(
-            "accelerator time of requests of {size} bytes = left out: must be given, since no \
+            "accelerator time of requests of {size} bytes is left out: must be given, since no \
              request was measured yet"
         ),
-        None => "accelerator time of a request = left out: must be given, unless its size is given"
-            .to_owned(),
+        None => {
+            "accelerator time of a request is left out: must be given, unless its size is given"
+                .to_owned()
+        }
     }
 }
 

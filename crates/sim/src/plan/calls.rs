@@ -62,7 +62,7 @@ impl Plan {
         if phase == 0 || phase + 1 == self.services[service].phases.len() {
             let allowed = "must not be set in the first or the last phase, which receive the \
                            request and send the response once";
-            return Err(Refusal::new(place, "given", allowed));
+            return Err(Refusal::given(place, allowed));
         }
         if !(0.0..=1.0).contains(&retry.odds) {
             let place = format!("{place}.odds");

@@ -399,7 +399,7 @@ fn check_ends(chain: &Chain, place: &str) -> Result<(), Refusal> {
         return Err(Refusal::new(format!("{place}.detached"), true, allowed));
     }
     match chain.retry {
-        Some(_) => Err(Refusal::new(format!("{place}.retry"), "given", allowed)),
+        Some(_) => Err(Refusal::given(format!("{place}.retry"), allowed)),
         None => Ok(()),
     }
 }
@@ -427,7 +427,7 @@ fn check_chain(
         if chain.calls.is_none() {
             let allowed =
                 "must be left out without calls: only calls of other services use the network";
-            return Err(Refusal::new(place, "given", allowed));
+            return Err(Refusal::given(place, allowed));
         }
         times::check(network, &place)?;
     }

@@ -69,7 +69,7 @@ impl Workload {
         if !others.is_empty() {
             allowed += &format!("; {name} also leaves out {}", others.join(", "));
         }
-        Some(Refusal::new(first, "left out", allowed))
+        Some(Refusal::left_out(first, allowed))
     }
 }
 

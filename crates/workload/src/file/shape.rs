@@ -204,7 +204,7 @@ fn object(schema: &Value, found: &Value, path: &str) -> Result<(), Box<Problem>>
     if let Some(missing) = required(schema).find(|key| !fields.contains_key(*key)) {
         let place = join(path, missing);
         let allowed = property(schema, missing).map(allowed).unwrap_or_default();
-        let refusal = Refusal::new(&place, "left out", format!("must be {allowed}"));
+        let refusal = Refusal::left_out(&place, format!("must be {allowed}"));
         return refuse(&place, refusal);
     }
     Ok(())

@@ -36,7 +36,7 @@ pub enum StatedCostsError {
     Service(#[from] ServiceError),
     /// The service uses an operation whose cost is not stated.
     #[error(
-        "service {service}: cost of {accel} = left out: must be stated, since the service uses it"
+        "service {service}: cost of {accel} is left out: must be stated, since the service uses it"
     )]
     Missing {
         /// The name of the service.

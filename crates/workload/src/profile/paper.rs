@@ -141,7 +141,7 @@ pub enum PaperProfileError {
     },
     /// A service uses a custom accelerator whose cost is not given.
     #[error(
-        "cost of the custom accelerator {name} = left out: must be stated, since the paper prints \
+        "cost of the custom accelerator {name} is left out: must be stated, since the paper prints \
          no share of time for it"
     )]
     Kind {

@@ -266,7 +266,7 @@ pub enum RecordingError {
     /// The recording has no requests recorded one by one for a service, but their payload values
     /// are needed. Holds the service's name.
     #[error(
-        "service {0}: requests = left out: must be in the recording, as they hold the values that branches test"
+        "service {0}: requests is left out: must be in the recording, as they hold the values that branches test"
     )]
     NoRequests(String),
     /// The recording has more than [`MAX_REQUESTS`] groups of requests for a service.
