@@ -292,6 +292,8 @@ impl ServiceStats {
 pub struct CalledStats {
     /// Number of requests from other services that arrived.
     pub arrived: u64,
+    /// Number of requests from other services that arrived and do not belong to the warm-up.
+    pub counted: u64,
     /// Number of requests from other services that were answered with a response, errors included.
     pub completed: u64,
     /// Number of requests from other services that ended without a response because a message did
