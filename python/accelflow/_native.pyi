@@ -1071,13 +1071,14 @@ class TraceHandle:
     def wait(self, timeout_s: float | None = None) -> TraceRun:
         """Wait for the end of the run, for at most `timeout_s` seconds, and return its record.
 
-        Raises TraceError if the run failed, and TimeoutError if it has not ended in time.
+        With 0, it does not wait. Raises TraceError if the run failed, and TimeoutError if it has
+        not ended in time.
         """
     def next_arrival(self, timeout_s: float | None = None) -> TraceArrival | None:
         """Wait for the next execution that ends before the run, such as an arm of a fork.
 
         Returns the end of this execution, or None once the run has ended. Raises TimeoutError if no
-        execution ends within `timeout_s` seconds.
+        execution ends within `timeout_s` seconds; with 0, it does not wait.
         """
     def on_done(self, callback: Callable[[], object]) -> None:
         """Call `callback()` when the run ends, or at once if it has ended.
