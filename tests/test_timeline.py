@@ -251,7 +251,7 @@ def test_servers_of_isolated_services_have_groups_of_their_own(tmp_path: Path) -
     [
         ([], "requests: must be at most 10000 over all systems"),
         (["--timeline-slowest", "0"], "--timeline-slowest = 0: must be a whole number from 1"),
-        (["--timeline-for", "-1"], "--timeline-for = -1.0: must be more than 0"),
+        (["--timeline-for", "-1"], "--timeline-for = -1: must be more than 0"),
         (["--timeline-service", "CPosst"], "must be CPost"),
         (["--timeline-request", "99999999"], "must have at least one request"),
     ],

@@ -1689,7 +1689,8 @@ def refusal(place: str, value: object, allowed: str, known: Sequence[str] = ...)
     """Return the error message for a value: ``PLACE = VALUE: must be ..., did you mean ...?``.
 
     `allowed` is the clause that begins with ``must``; it may be empty if `known` lists the allowed
-    names. Names in `known` that are similar to `value` are proposed.
+    names. Names in `known` that are similar to `value` are proposed. A float that is a whole number
+    is shown without a fraction, as users write it, unless the rule demands a whole number.
     """
 
 def profile_parameters(tcp_cost_ns: float) -> str:

@@ -1,9 +1,9 @@
 //! The parameters of all engines as JSON, and checks of single values.
 
-use accelflow_parameters::{Kind, Parameter, Refusal, any_of};
+use accelflow_parameters::{Kind, Parameter, Refusal, any_of, number_text};
 use accelflow_units::Time;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyString};
+use pyo3::types::{PyBool, PyFloat, PyFloatMethods, PyString};
 use serde_json::{Value, json};
 
 use crate::refused::refused;
@@ -276,7 +276,7 @@ pub(crate) fn refusal(
         "" => format!("must be {}", any_of(&known)),
         allowed => allowed.to_owned(),
     };
-    let refusal = Refusal::new(place, shown(value), clause);
+    let refusal = refusal_of(place, value, clause);
     let refusal = match value.cast::<PyString>() {
         Ok(name) => {
             let known = known.iter().map(String::as_str);
