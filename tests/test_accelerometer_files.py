@@ -165,17 +165,17 @@ def test_toml_is_the_same_as_python(tmp_path: Path) -> None:
         (
             "transfer_us = 1",
             "transfer_us = 1e308",
-            "transfer_us = 1e+308: must be a number from 0 to",
+            "transfer_us = 1e308: must be a number from 0 to",
         ),
         ("transfer_us = 1", "transfer_us = inf", "transfer_us = inf: must be a number from 0 to"),
         ("transfer_us = 1", "queue_us = [1, -2]", "queue_us[1] = -2: must be a number from 0 to"),
         (
             "transfer_us = 1",
             "transfer_us = { min = 1, max = 1e300 }",
-            "kernels[0].transfer_us.max = 1e+300: must be a number from 0 to",
+            "kernels[0].transfer_us.max = 1e300: must be a number from 0 to",
         ),
         ("transfer_us = 1", "transfer_us = {min = 2, max = 1}", "us.max = 1: must be above min"),
-        ("= 2.3", "= 1e300", ": host_ghz = 1e+300: must be a number above 0, at most 1e+290"),
+        ("= 2.3", "= 1e300", ": host_ghz = 1e300: must be a number above 0, at most 1e+290"),
         ("= 2.3", "= -1", ": host_ghz = -1: must be a number above 0, at most 1e+290"),
         ("= 2.3", "= nan", ": host_ghz = nan: must be a number above 0, at most 1e+290"),
         ("= 2.3", "= [2.3]", ": host_ghz = [2.3]: must be a number or a range"),
@@ -302,7 +302,7 @@ def test_errors_are_one_line_and_exit_codes(tmp_path: Path) -> None:
     for arguments, code, part in (
         ([str(path)], 2, "bad.txt: kernel.kernel_share_ratio = 1.5: must be from 0 to 1"),
         ([str(tmp_path / "none.txt")], 2, "none.txt"),
-        ([str(path), "--sensitivity", "2"], 2, "--sensitivity = 2.0: must be above 0"),
+        ([str(path), "--sensitivity", "2"], 2, "--sensitivity = 2: must be above 0"),
     ):
         done = command(*arguments)
         assert done.returncode == code

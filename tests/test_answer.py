@@ -8,6 +8,7 @@ from rich.console import Console
 
 from accelflow.report import Comparison, print_comparison
 from accelflow.report.binding import binding_of, parts_of
+from accelflow.report.replications import pooled
 from accelflow.report.verdict import verdict, within_slo
 from conftest import SLOWNESS
 
@@ -340,15 +341,16 @@ def test_few_requests_without_a_response_change_no_answer(results: dict[str, Any
 
 
 def test_a_service_that_the_idle_server_never_answers_is_late(results: dict[str, Any]) -> None:
-    results |= {"requests": 1_200, "warmup_requests": 200, "slo_factor": 5.0}
+    late_slo = {"us": None, "requests": 1_000, "missed": 1_000, "idle_unanswered": True}
     for system in results["systems"]:
         for service in system["services"]:
             lose(service, 1_000 if service["service"] == "CPost" else 0)
             if service["service"] == "CPost":
-                service["slo"] = {"us": None, "requests": 0, "missed": 0}
+                service["slo"] = late_slo
     comparison = Comparison.from_dict(results)
     ours = comparison["accelflow"]
     assert ours["CPost"].slo_missed_share == 1.0
+    assert [result.service for result in ours.services if result.idle_unanswered] == ["CPost"]
     # 1,000 of CPost, and 10 of each of the other seven.
     assert ours.slo_missed_share == pytest.approx(1_070 / 8_000)
     lines = answer(results)
@@ -366,16 +368,10 @@ def test_a_service_that_the_idle_server_never_answers_is_late(results: dict[str,
         "The reductions against Non-acc, CPU-Centric, RELIEF, Cohort are means over ReadH, StoreP,"
         " Follow, Login, ... alone: one of the two systems answers no request of CPost."
     ) in file.getvalue()
-    # With requests by rate, the number is estimated from the others' and the rates.
-    for service in of_system(results, "accelflow"):
-        service["offered_rps"] = 2_000.0 if service["service"] == "CPost" else 4_000.0
-        if service["service"] != "CPost":
-            service["slo"] = {"us": 500.0, "requests": 900, "missed": 0}
-    share = Comparison.from_dict(results)["accelflow"].slo_missed_share
-    assert share == pytest.approx(450 / (7 * 900 + 450))
-    # Without SLOs from the idle server, a service without an SLO has none.
-    results["slo_factor"] = None
-    assert Comparison.from_dict(results)["accelflow"]["CPost"].slo_missed_share is None
+    # With several seeds, it is late with all of them.
+    pair = pooled([results, {**results, "seed": 2}])
+    slo = next(row["slo"] for row in of_system(pair, "ideal") if row["service"] == "CPost")
+    assert slo == {**late_slo, "requests": 2_000, "missed": 2_000}
 
 
 def test_a_system_that_answers_what_another_does_not(results: dict[str, Any]) -> None:

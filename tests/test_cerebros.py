@@ -256,7 +256,7 @@ def test_services_have_messages_and_schemata() -> None:
         ({}, {"designs": []}, "designs = []"),
         ({}, {"affinity": True}, "design for steering by affinity = None"),
         ({"senders": 0}, {}, "senders = 0: must be a whole number from 1"),
-        ({"senders": 1, "rate_rps": 2.0}, {}, "rate_rps = 2.0: must be left out, since senders is"),
+        ({"senders": 1, "rate_rps": 2.0}, {}, "rate_rps = 2: must be left out, since senders is"),
         ({"rate_rps": float("inf")}, {}, "rate_rps = inf"),
         ({"requests": 0}, {}, "requests = 0"),
         ({"requests": 1.5}, {}, "requests = 1.5"),

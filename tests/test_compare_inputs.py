@@ -43,7 +43,7 @@ def small(**changes: Any) -> simulation.Scenario:
         (("socialnetwork", "--threads", "0"), "threads = 0: must be a whole number from 1"),
         (("socialnetwork", "--rate", "0"), "--rate = 0"),
         (("socialnetwork", "--rate", "nan"), "--rate = nan"),
-        (("socialnetwork", "--tcp-cost", "-1"), "--tcp-cost = -1.0: must be a number above 0"),
+        (("socialnetwork", "--tcp-cost", "-1"), "--tcp-cost = -1: must be a number above 0"),
         (("socialnetwork", "--seed", "9" * 5_000), "--seed = "),
         (
             ("--scenario", "/no/a", "--scenario", "/no/b"),

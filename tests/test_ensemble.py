@@ -177,8 +177,14 @@ def test_settings_out_of_range_and_closed_ensembles_are_refused() -> None:
             TraceError, match=f"tenant = {tenant}: must be a whole number from 0 to"
         ):
             ensemble.enqueue("T1", REQUEST, tenant=tenant)
-    with pytest.raises(TraceError, match="timeout_s = -1: must be 0 seconds or more"):
-        ensemble.enqueue("T1", REQUEST).wait(-1)
+    for bad, text in [
+        (-1, "timeout_s = -1: must be 0 seconds or more"),
+        ("soon", "timeout_s = 'soon': must be 0 seconds or more, or None"),
+        (10**400, "timeout_s = 1000.*: must be 0 seconds or more, or None"),
+    ]:
+        for ask in (Handle.wait, Handle.next_arrival):
+            with pytest.raises(TraceError, match=text):
+                ask(ensemble.enqueue("T1", REQUEST), bad)  # type: ignore[arg-type]
     ensemble.close()
     with pytest.raises(TraceError) as caught:
         ensemble.enqueue("T1", REQUEST)
@@ -225,3 +231,31 @@ def test_accelerators_beside_the_nine_run_on_a_core() -> None:
         with pytest.raises(TraceError, match="cannot wait for a trace") as caught:
             end()
         assert caught.value.reason == "body_failed"
+
+
+@pytest.mark.filterwarnings("ignore::accelflow.trace.TraceWarning")
+def test_a_time_limit_of_0_does_not_wait() -> None:
+    slow = kind("Held")
+    library = Library(templates=False)
+    trace = Trace(library=library)
+    trace.build(seq(slow, "Cmp", "Dcmp"))
+    trace.register("t")
+    goes_on = threading.Event()
+
+    def hold(payload: bytes, facts: object) -> bytes:
+        goes_on.wait(20)
+        return payload
+
+    register_body(slow, hold)
+    with Ensemble() as ensemble:
+        handle = ensemble.enqueue("t", b"abc", library=library, early=True)
+        try:
+            with pytest.raises(TimeoutError):
+                handle.wait(0)
+            with pytest.raises(TimeoutError):
+                handle.next_arrival(0)
+        finally:
+            goes_on.set()
+        assert handle.wait().arrivals[0].data == b"abc"
+        assert handle.wait(0).arrivals[0].data == b"abc"
+        assert handle.next_arrival(0) is None

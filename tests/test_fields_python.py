@@ -45,10 +45,10 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     (lambda: axis(low=NAN, high=2.0), "low = nan: must be a finite number"),
     (lambda: axis(low=1.0, high=INFINITE), "high = inf: must be a finite number"),
     (lambda: axis(low=True, high=2.0), "low = True: must be a finite number"),
-    (lambda: axis(low=3.0, high=1.0), "high = 1.0: must be more than 3, where the range begins"),
+    (lambda: axis(low=3.0, high=1.0), "high = 1: must be more than 3, where the range begins"),
     (lambda: axis(low=1.0, high=2.0, points=1), "points = 1: must be a whole number from 2"),
     (lambda: axis(low=1.0, high=2.0, scale="lin"), "scale = 'lin': must be linear or log"),
-    (lambda: axis(low=0.0, high=2.0, scale="log"), "low = 0.0: must be more than 0 on a"),
+    (lambda: axis(low=0.0, high=2.0, scale="log"), "low = 0: must be more than 0 on a"),
     (lambda: axis(low=1.5, high=2.0, whole=True), "low = 1.5: must be a whole number, since"),
     (lambda: axis(low=1.0, high=2.0, whole=1), "whole = 1: must be true or false"),
     (lambda: axis(1.0, NAN), "rate_rps[1] = nan: must be a finite number"),
@@ -71,7 +71,7 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     (lambda: question(p99_us=INFINITE), "limits.p99_us = inf: must be a number above 0"),
     (lambda: question(p98_us=5.0), "limits key = 'p98_us': must be mean_us"),
     (question, "limits = {'slo': False}: must be a table with a limit"),
-    (lambda: goal(slo_missed_ratio=1.0), "limits.slo_missed_ratio = 1.0: must be a number above"),
+    (lambda: goal(slo_missed_ratio=1.0), "limits.slo_missed_ratio = 1: must be a number above"),
 ]
 
 

@@ -258,7 +258,7 @@ def test_nothing_is_written_after_an_error(
         ),
         (
             ["alibaba-v2021", "{data}/MSCallGraph.csv", "--out", "{tmp}/w.json", "--sampled", "2"],
-            "--sampled = 2.0: must be above 0 and at most 1",
+            "--sampled = 2: must be above 0 and at most 1",
         ),
         (
             ["alibaba-v2021", "{data}/MSCallGraph.csv", "--out", "{tmp}/w.json", "--name", "a b"],

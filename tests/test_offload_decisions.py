@@ -173,7 +173,7 @@ def test_command_decides_and_seeks() -> None:
         ),
         (
             ("fig20.toml", "--host-ghz", "3"),
-            "--host-ghz = 3.0: must be left out, since it does nothing for FILE",
+            "--host-ghz = 3: must be left out, since it does nothing for FILE",
         ),
         (
             ("fleet.toml", "--simulate"),

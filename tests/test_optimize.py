@@ -159,7 +159,7 @@ def test_axes_that_cost_nothing_are_refused(tmp_path: Path):
         ("trials = 8", "trials = 0", "find.trials = 0: must be a whole number from 1"),
         ("trials = 8", "seed = -1", "find.seed = -1: must be a whole number from 0"),
         ("config.pes.RPC", "config.pes.RPX", "find.axes key = config.pes.RPX: .*did you mean"),
-        ("from = 1, to = 3", "from = 3, to = 1", "find.axes.config.pes.RPC.to = 1.0: must be more"),
+        ("from = 1, to = 3", "from = 3, to = 1", "find.axes.config.pes.RPC.to = 1: must be more"),
         ("trials = 8", 'least = "rate_rps"', "find key = least"),
         ("p99_us = 40", "", "find.limits = .*must be a table with a limit"),
     ],

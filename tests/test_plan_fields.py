@@ -123,7 +123,7 @@ def test_the_recording_of_a_plan_is_a_file_relative_to_it_and_has_its_costs(
     [
         ("peak_w = 300", "peak_w = 99", "server.peak_w = 99: must be at least server.rest_w, wh"),
         ("[server]", "[chip]\nrest_w = 9\npeak_w = 5\n[server]", "chip.peak_w = 5: must be at l"),
-        ("[server]", "[chip]\nrest_w = 9\n[server]", "chip.peak_w = 0.0: must be at least chip."),
+        ("[server]", "[chip]\nrest_w = 9\n[server]", "chip.peak_w = 0: must be at least chip."),
         (
             "[server]\nrest_w = 100\npeak_w = 300",
             "[chip]\nrest_w = 10\npeak_w = 50",
@@ -184,11 +184,11 @@ def test_values_of_a_plan_are_refused_when_it_is_read(
         ("requests = 99", "requests = 99: must be a whole number from 100 to 10,000,000"),
         (
             "growth = { per_year_ratio = 100, years = 50 }",
-            "rates_rps.UniqId = 10000000.0: must be at most 1,000,000,000,000 after the growth",
+            "rates_rps.UniqId = 1e7: must be at most 1,000,000,000,000 after the growth",
         ),
         (
             "rates_rps.Login = 1e-3\nrates_rps.CPost = 1e12",
-            "rates_rps.CPost = 1000000000000.0: must be at most 100,000,000,000 times the rate of",
+            "rates_rps.CPost = 1e12: must be at most 100,000,000,000 times the rate of",
         ),
     ],
 )

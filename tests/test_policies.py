@@ -327,7 +327,7 @@ class Fixed(Orchestrator):
 @pytest.mark.parametrize(
     ("wrong", "why"),
     [
-        (Decision(core_ns=-1.0), "core_ns = -1.0: must be a number from 0 to 1e9"),
+        (Decision(core_ns=-1.0), "core_ns = -1: must be a number from 0 to 1e9"),
         (Decision(core_ns=float("nan")), "core_ns = nan: must be a number"),
         (Decision(dispatcher_ns=True), "dispatcher_ns = True: must be a number"),
         (Decision(instructions=-1), "instructions = -1: must be a whole number from 0 to 1000000"),

@@ -29,7 +29,9 @@ path = [{ trace = "T1", facts = { T1 = { compressed = 0 } } }, { cpu_us = 9 }, {
 
 
 #: The form of every refusal.
-FORM = re.compile(r"accelflow: error: (?P<place>[^=]+) = (?P<value>.+?): must .+")
+FORM = re.compile(
+    r"accelflow: error: (?P<place>[^=]+?) (?:= (?P<value>.+?)|is (?:given|left out)): must .+"
+)
 
 #: Wrong uses of commands, each with the place that the refusal names.
 WRONG = [

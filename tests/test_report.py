@@ -12,15 +12,19 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+from click.testing import CliRunner
 from rich.console import Console
 
-from accelflow import simulation
+from accelflow import chip, simulation
+from accelflow.cli.power import power
 from accelflow.errors import InputError
 from accelflow.files import write_whole
 from accelflow.report import Comparison, print_comparison, write_json, write_parquet, write_plots
-from accelflow.report.export import to_json
+from accelflow.report.export import to_json, to_table
+from accelflow.report.load_figures import throughput_figure
 from accelflow.report.overview import krps_text
 from accelflow.report.paper import EXPERIMENT, PAPER_REDUCTIONS, other_experiment
+from accelflow.report.replications import pooled
 from accelflow.report.results import mean_reduction
 from conftest import SLOWNESS
 
@@ -446,7 +450,7 @@ SERVICE = ["systems", 0, "services", 0]
         ),
         ([*SERVICE, "p99_us"], "fast", "p99_us = 'fast': must be a number"),
         ([*SERVICE, "p99_us"], math.nan, "p99_us = nan: must be finite"),
-        ([*SERVICE, "mean_us"], -2.0, "mean_us = -2.0: must be finite and not negative"),
+        ([*SERVICE, "mean_us"], -2.0, "mean_us = -2: must be finite and not negative"),
         ([*SERVICE, "fallbacks", "overflow_full"], 0.5, "fallbacks.overflow_full = 0.5"),
         ([*SERVICE, "accelerator_utilization", "TCP"], None, "accelerator_utilization.TCP = None"),
         ([*SERVICE, "data", "dram_bytes"], -1, "data.dram_bytes = -1: must be finite and not"),
@@ -506,7 +510,10 @@ def test_rates_of_a_single_counted_request_are_unknown() -> None:
         requests=100,
         warmup=99,
     )
-    comparison = Comparison.from_dict(simulation.run(scenario))
+    results = simulation.run(scenario)
+    (counted,) = results["systems"][0]["services"]
+    assert (counted["offered_rps"], counted["throughput_rps"]) == (None, None)
+    comparison = Comparison.from_dict(results)
     assert comparison["accelflow"]["Login"].completed == 1
     text = printed(comparison)
     assert "The rates of Login are unknown: fewer than two requests are counted." in text
@@ -518,3 +525,36 @@ def test_rates_of_a_single_counted_request_are_unknown() -> None:
     assert repr(comparison["accelflow"]).splitlines()[3].split()[3] == "-"
     two = Comparison.from_dict(simulation.run(replace(scenario, warmup=98)))
     assert "are unknown" not in printed(two)
+
+
+def test_every_reader_of_results_takes_unknown_rates(
+    made_up_results: dict[str, Any], tmp_path: Path
+) -> None:
+    for system in made_up_results["systems"]:
+        system["services"][0] |= {"offered_rps": None, "throughput_rps": None}
+    comparison = Comparison.from_dict(made_up_results)
+    ours = comparison["accelflow"]
+    assert (ours.throughput_rps, ours.services[1].throughput_rps) == (None, 13391.5)
+    assert "The rates of CPost are unknown" in printed(comparison)
+    (first, *others) = to_table(comparison).column("throughput_rps").to_pylist()[:8]
+    assert (first, set(others)) == (None, {13391.5})
+    whole = replace(comparison, loads=((1.0, comparison), (2.0, comparison)))
+    page = tmp_path / "page.html"
+    whole.write_page(page)
+    assert page.stat().st_size > 1_000
+    # The total is unknown, and so are CPost's points; those of other services are drawn.
+    figure = throughput_figure(whole)
+    assert figure is not None
+    assert "all services" not in figure.data["service"]
+    assert len(set(figure.data["service"])) == 7
+    pair = pooled([made_up_results, {**made_up_results, "seed": 2}])
+    assert pair["systems"][0]["services"][0]["throughput_rps"] is None
+    energy = chip.energy(made_up_results, "accelflow")
+    assert energy["power_w"]["total_w"] > 0
+    figures = ("throughput_rps", "joules_per_request", "requests_per_joule")
+    assert [energy[name] for name in figures] == [None, None, None]
+    file = tmp_path / "results.json"
+    file.write_text(json.dumps(made_up_results))
+    text = CliRunner().invoke(power, [str(file)], catch_exceptions=False).output
+    (line,) = [line for line in text.splitlines() if line.startswith("accelflow ")]
+    assert line.split()[2:] == ["-", "-", "-"]

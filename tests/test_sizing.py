@@ -17,6 +17,7 @@ from accelflow.sizing import terminal
 from accelflow.sizing.closed import closed_form
 from accelflow.sizing.plan import demands
 from accelflow.sizing.queues import CoreQueues
+from accelflow.sizing.simulated import Measured
 
 EXAMPLE = Path(__file__).parents[1] / "examples/sizing/socialnetwork.toml"
 
@@ -350,3 +351,20 @@ def test_the_closed_form_is_near_the_simulation_where_short_services_wait_for_lo
     ratio = closed["load_per_server_ratio"] / simulated["load_per_server_ratio"]
     # Phases of a service differ in length, which the closed form leaves out.
     assert 1.0 <= ratio <= 1.5
+
+
+def test_a_service_that_the_idle_server_never_answers_exceeds_its_limit_at_any_load() -> None:
+    measured = Measured(
+        utilization={"cores": 0.1},
+        p99_us={"Login": None, "UniqId": 50.0},
+        slo_us={"Login": None, "UniqId": 100.0},
+        saturated=None,
+        power_w=100.0,
+        core_utilization=0.1,
+        chip_utilization=0.1,
+    )
+    assert (measured.broken(0.8), measured.lateness) == (None, 0.5)
+    never = replace(measured, unanswered=("Login",))
+    broken = never.broken(0.8)
+    assert broken is not None
+    assert (broken.text, never.lateness) == ("P99 of Login", math.inf)

@@ -142,12 +142,12 @@ SCENARIO = "[scenario]\n"
         (
             '"config.pes.TCP" = [2, 8]',
             "rate_rps = { from = -1e308, to = 1e308 }",
-            "axes.rate_rps.to = 1e+308: must be less than 1.79769e+308 above -1e+308, where",
+            "axes.rate_rps.to = 1e308: must be less than 1.79769e+308 above -1e+308, where",
         ),
         (
             '"config.pes.TCP" = [2, 8]',
             "requests = { from = 100, to = 1e300, whole = true }",
-            "axes.requests.to = 1e+300: must be from -9007199254740992 to 9007199254740992, since",
+            "axes.requests.to = 1e300: must be from -9007199254740992 to 9007199254740992, since",
         ),
     ],
 )

@@ -119,6 +119,15 @@ def test_every_kind_of_hardware_has_rows(small: Read) -> None:
     assert small.on("relief", "manager")
 
 
+def test_several_instances_of_an_accelerator_are_numbered_from_1(tmp_path: Path) -> None:
+    file = tmp_path / "several.pftrace"
+    watching.write_timeline(replace(SMALL, config={"accelerator.TCP.instances": 2}), file)
+    read = read_timeline(file)
+    groups = {read.path(track)[1] for track in read.names if len(read.path(track)) > 1}
+    assert {"TCP 1", "TCP 2", "Ser"} <= groups
+    assert not {"TCP", "TCP 3", "Ser 1"} & groups
+
+
 def test_the_managers_queue_of_a_custom_accelerator_has_a_row(tmp_path: Path) -> None:
     (tmp_path / "kinds.toml").write_text(KINDS.replace("speedup = 20", "speedup = 1"))
     scenario = Scenario(
@@ -242,7 +251,7 @@ def test_servers_of_isolated_services_have_groups_of_their_own(tmp_path: Path) -
     [
         ([], "requests: must be at most 10000 over all systems"),
         (["--timeline-slowest", "0"], "--timeline-slowest = 0: must be a whole number from 1"),
-        (["--timeline-for", "-1"], "--timeline-for = -1.0: must be more than 0"),
+        (["--timeline-for", "-1"], "--timeline-for = -1: must be more than 0"),
         (["--timeline-service", "CPosst"], "must be CPost"),
         (["--timeline-request", "99999999"], "must have at least one request"),
     ],

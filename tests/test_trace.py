@@ -10,6 +10,8 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -334,6 +336,30 @@ def test_a_walk_that_lacks_a_field_says_at_which_step() -> None:
     visits = image.walk("T4", {"hit": 0, "found": 0})
     assert visits[14:16] == [("call", "Dser"), ("enter", "T6_error")]
     assert error_of(lambda: image.walk("T0", {})).reason == "unknown_trace"
+
+
+@pytest.mark.parametrize(
+    ("facts", "says"),
+    [
+        ({"hit": 2**64}, "facts['hit'] = 18446744073709551616: must be a whole number of at most"),
+        ({"hit": -(2**63) - 1}, "facts['hit'] = -9223372036854775809: must be a whole number"),
+        ({"hit": 1.5}, "facts['hit'] = 1.5: must be a whole number of at most 64 bits"),
+        ({"hit": "yes"}, "facts['hit'] = 'yes': must be a whole number of at most 64 bits"),
+        ({3: 1}, "facts key = 3: must be a str"),
+        ([("hit", 1)], "facts = [('hit', 1)]: must be a mapping of names to whole numbers"),
+    ],
+)
+def test_a_walk_refuses_facts_that_are_no_numbers(facts: Any, says: str) -> None:
+    error = error_of(lambda: LIBRARY.link().walk("T4", facts))
+    assert str(error).startswith(says)
+    assert error.reason == "bad_fact"
+
+
+def test_a_walk_takes_facts_of_any_mapping_up_to_64_bits() -> None:
+    image = LIBRARY.link()
+    for hit in (-(2**63), 2**63 - 1):
+        facts = {"hit": hit, "found": 0}
+        assert image.walk("T4", MappingProxyType(facts)) == image.walk("T4", facts)
 
 
 def test_forks_that_multiply_without_bound_are_refused(library: Library) -> None:

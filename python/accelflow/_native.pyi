@@ -743,7 +743,7 @@ class TraceImage:
         ''), then ('wait', '') where an arm reaches it and ('join', '') for the last arm. The arms
         of a fork or join follow one another. Raises TraceError, with the index of the step, for a
         fact that is missing, and after `max_visits` steps: each fork doubles the work after it, so
-        a trace may be very long.
+        a trace may be very long. Raises TraceError for a fact that is no integer of 64 bits.
         """
     def __eq__(self, other: object, /) -> bool: ...
     def __len__(self, /) -> int: ...
@@ -1071,13 +1071,14 @@ class TraceHandle:
     def wait(self, timeout_s: float | None = None) -> TraceRun:
         """Wait for the end of the run, for at most `timeout_s` seconds, and return its record.
 
-        Raises TraceError if the run failed, and TimeoutError if it has not ended in time.
+        With 0, it does not wait. Raises TraceError if the run failed, and TimeoutError if it has
+        not ended in time.
         """
     def next_arrival(self, timeout_s: float | None = None) -> TraceArrival | None:
         """Wait for the next execution that ends before the run, such as an arm of a fork.
 
         Returns the end of this execution, or None once the run has ended. Raises TimeoutError if no
-        execution ends within `timeout_s` seconds.
+        execution ends within `timeout_s` seconds; with 0, it does not wait.
         """
     def on_done(self, callback: Callable[[], object]) -> None:
         """Call `callback()` when the run ends, or at once if it has ended.
@@ -1688,7 +1689,8 @@ def refusal(place: str, value: object, allowed: str, known: Sequence[str] = ...)
     """Return the error message for a value: ``PLACE = VALUE: must be ..., did you mean ...?``.
 
     `allowed` is the clause that begins with ``must``; it may be empty if `known` lists the allowed
-    names. Names in `known` that are similar to `value` are proposed.
+    names. Names in `known` that are similar to `value` are proposed. A float that is a whole number
+    is shown without a fraction, as users write it, unless the rule demands a whole number.
     """
 
 def profile_parameters(tcp_cost_ns: float) -> str:

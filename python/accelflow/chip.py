@@ -139,10 +139,11 @@ def energy(
     share a server share its watts. All servers count, with the utilisation of each.
 
     The number of dispatches follows from the operations per request in the results; requests from
-    other services count at their mean rate over the run. The moved bytes
-    are at most the A-DMA engines' utilisation times their peak rate, and this bound is used. If
-    results lack these figures, each invocation of Table IV counts as one dispatch and
-    :data:`BYTES_PER_TRANSFER` bytes, and ``estimated`` is true.
+    other services count at their mean rate over the run. The moved bytes are at most the A-DMA
+    engines' utilisation times their peak rate, and this bound is used. If results lack these
+    figures, each invocation of Table IV counts as one dispatch and :data:`BYTES_PER_TRANSFER`
+    bytes, and ``estimated`` is true. A service whose rate is unknown adds no dispatches; the
+    figures by request and by joule are then None.
 
     Raises InputError for an orchestrator that the results do not have, for invalid inputs, for
     results with custom accelerators, and for results that lack the services of each of several
@@ -182,7 +183,7 @@ def energy(
         for place, joules in outcome.items():
             key = place.removesuffix("_j") + "_w"
             watts[key] = watts.get(key, 0.0) + joules
-    throughput = math.fsum(service.throughput_rps for service in system.services)
+    throughput = system.throughput_rps
     total = watts["total_w"]
     dynamic = total - watts["idle_w"] - watts["leakage_w"]
     return {
@@ -194,7 +195,7 @@ def energy(
         "throughput_rps": throughput,
         "joules_per_request": total / throughput if throughput else None,
         "dynamic_joules_per_request": dynamic / throughput if throughput else None,
-        "requests_per_joule": throughput / total,
+        "requests_per_joule": None if throughput is None else throughput / total,
         "estimated": estimated,
     }
 
@@ -228,11 +229,15 @@ def _second(
     """
     shared = services[0]
     if measured:
-        requests = math.fsum(s.throughput_rps + calls.get(s.service, 0.0) for s in services)
+        requests = math.fsum(
+            (s.throughput_rps or 0.0) + calls.get(s.service, 0.0) for s in services
+        )
         dispatches = requests * measured["operations_per_request"]
         moved = measured["dma_utilization"] * _size(sizes, "adma_engines") * peak_bytes_per_s
     else:
-        dispatches = math.fsum(s.throughput_rps * _invocations(s.service) for s in services)
+        dispatches = math.fsum(
+            (s.throughput_rps or 0.0) * _invocations(s.service) for s in services
+        )
         moved = dispatches * BYTES_PER_TRANSFER
     instructions = shared.dispatcher_instructions_mean or INSTRUCTIONS_PER_DISPATCH
     busy = shared.accelerator_utilization

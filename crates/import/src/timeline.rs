@@ -147,7 +147,11 @@ fn collected(kind: Kind, paths: &[String]) -> Result<(Vec<Request>, Names), Impo
         return Err(Refusal::new("files", "none", "must name at least one file").into());
     }
     let mut requests = Requests::default();
-    let options = Options::default();
+    // All spans of a timeline are in memory, so that none has to be left out for want of a window.
+    let options = Options {
+        window_spans: MAX_SPANS,
+        ..Options::default()
+    };
     let mut collector = Collector::new(&options, &mut requests);
     for path in paths {
         let file = File::open(path).map_err(|error| ImportError::Read {

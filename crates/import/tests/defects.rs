@@ -306,15 +306,80 @@ fn files_that_are_no_spans_are_refused_by_name() {
     let text = refusal(Kind::Jaeger, &marked);
     assert!(text.contains(&format!("(byte {})", marked.len())), "{text}");
     let text = refusal(Kind::Otlp, jaeger.as_bytes());
-    assert!(text.contains("import it as `jaeger`"), "{text}");
+    assert!(
+        text.ends_with("the file is Jaeger's JSON, not OTLP: choose the kind `jaeger`"),
+        "{text}"
+    );
     let text = refusal(Kind::Jaeger, otlp.as_bytes());
-    assert!(text.contains("import it as `otlp`"), "{text}");
+    assert!(
+        text.ends_with("the file is OTLP, not Jaeger's JSON: choose the kind `otlp`"),
+        "{text}"
+    );
     let text = refusal(Kind::Otlp, &protobuf(&spans)[..40]);
     assert!(text.contains("longer than its message") || text.contains("ends in the middle"));
     let text = refusal(Kind::Otlp, &framed(&spans)[..40]);
     assert!(text.contains("ends in the middle"), "{text}");
     let text = refusal(Kind::Otlp, br#"{"resourceMetrics": []}"#);
     assert!(text.contains("metrics or logs"), "{text}");
+}
+
+#[test]
+fn values_of_a_wrong_type_are_refused_in_plain_words() {
+    let long = format!("{{\"data\": \"{}\"}}", "long ".repeat(100));
+    let cut = format!("not the text \"{}...\"", "long ".repeat(100).split_at(59).0);
+    let of_jaeger = "must be an answer of Jaeger's API, a trace or a span";
+    for (kind, file, why) in [
+        (
+            Kind::Otlp,
+            r#"{"resourceSpans": 3}"#,
+            "must be a list, not the number 3",
+        ),
+        (
+            Kind::Otlp,
+            r#"{"resourceSpans": {}}"#,
+            "must be a list, not an object",
+        ),
+        (
+            Kind::Otlp,
+            r#"{"resourceSpans": [[]]}"#,
+            "must be an object of OTLP, not a list",
+        ),
+        (
+            Kind::Otlp,
+            r#"{"resourceSpans": [{"scopeSpans": [{"spans": [{"traceId": true}]}]}]}"#,
+            "must be a string, not true",
+        ),
+        (
+            Kind::Otlp,
+            r#"{"resourceSpans": [{"resource": {"attributes": "at line 3, expected x"}}]}"#,
+            "must be a list, not the text \"at line 3, expected x\"",
+        ),
+        (
+            Kind::Jaeger,
+            r#"{"processes": {"p1": 1.5}}"#,
+            "must be an object, not the number 1.5",
+        ),
+        (
+            Kind::Jaeger,
+            r#"{"data": [7]}"#,
+            &format!("{of_jaeger}, not the number 7"),
+        ),
+        (Kind::Jaeger, &long, &format!("{of_jaeger}, {cut}")),
+        (
+            Kind::Jaeger,
+            r#"{"data": }"#,
+            "must be valid JSON: expected value",
+        ),
+        (
+            Kind::Jaeger,
+            r#"{"data": ["#,
+            "the file ends in the middle of a JSON document",
+        ),
+    ] {
+        let text = refusal(kind, file.as_bytes());
+        assert!(text.starts_with("spans:1:"), "{text}");
+        assert!(text.ends_with(why), "{text}: {why}");
+    }
 }
 
 #[test]

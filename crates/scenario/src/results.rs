@@ -174,6 +174,9 @@ fn service_json(result: &ServiceResult) -> Value {
         "spent_us": (result.completed > 0).then(|| spent_json(&result.spent, result.completed)),
         "data": data_json(&result.data),
     });
+    if result.idle_unanswered {
+        row["slo"]["idle_unanswered"] = true.into();
+    }
     let spent = result.tenant.accelerator_time;
     if spent > Time::ZERO {
         row["tenant"]["accelerator_us"] = json!(spent.as_us_f64());

@@ -292,7 +292,12 @@ impl Kind {
     }
 
     fn refusal(&self, place: &str, value: &Value) -> Refusal {
-        let refusal = Refusal::new(place, shown(value), format!("must be {}", self.allowed()));
+        let text = match (self, value) {
+            // A fraction of 0 is what the rule refuses.
+            (Kind::Whole(..), Value::Number(number)) => number.to_string(),
+            _ => shown(value),
+        };
+        let refusal = Refusal::new(place, text, format!("must be {}", self.allowed()));
         match (self, value.as_str()) {
             (Kind::Choice(names), Some(name)) => refusal.proposing(name, names()),
             (Kind::Workload, Some(name)) => refusal.proposing(name, Suite::names()),

@@ -30,7 +30,7 @@ use crate::shares::rate_shares;
 
 /// The data that a comparison on one chip borrows.
 pub(crate) struct Setup<'c> {
-    server: &'c Config,
+    pub(crate) server: &'c Config,
     pub(crate) plan: Plan,
     pub(crate) profile: Profile,
     arrivals: ArrivalProcess,

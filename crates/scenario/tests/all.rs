@@ -5,4 +5,5 @@ mod duration;
 mod files;
 mod scenario;
 mod spans;
+mod unknown;
 mod watch;

@@ -366,3 +366,35 @@ fn a_wait_for_a_simulated_service_has_the_name_of_the_service() {
     assert!(call["median_us"].as_f64().unwrap() > 500.0);
     assert!(times.iter().all(|row| row["at"] != "remote"), "{times:?}");
 }
+
+#[test]
+fn several_instances_of_an_accelerator_are_numbered_from_1() {
+    let checked = checked(json!({
+        "workload": "socialnetwork", "profile": "paper", "orchestrators": ["accelflow"],
+        "requests": 1_500, "rates": "equal", "services": ["UniqId"],
+        "config": {"accelerator.instances": 2, "accelerator.Ser.instances": 1},
+    }));
+    let at_elements = |request: u64| {
+        let which = Which::Number(request);
+        let watched = checked.watch("UniqId", which, &|_, _| true);
+        let json = watched.unwrap().unwrap().json;
+        let segments = json["segments"].as_array().unwrap().iter();
+        segments
+            .filter(|segment| segment["part"] == "accelerator")
+            .map(|segment| segment["at"].as_str().unwrap().to_owned())
+            .collect::<Vec<String>>()
+    };
+    let mut names: Vec<String> = (0..20).flat_map(at_elements).collect();
+    names.sort();
+    names.dedup();
+    for name in ["TCP 1", "TCP 2", "Ser"] {
+        assert!(names.iter().any(|known| known == name), "{name}: {names:?}");
+    }
+    for name in ["TCP", "TCP 0", "TCP 3", "Ser 1"] {
+        assert!(names.iter().all(|known| known != name), "{name}: {names:?}");
+    }
+    // An explanation has a row for all instances.
+    let found = why(&checked, "UniqId").to_json();
+    let times = found["times"].as_array().unwrap();
+    assert!(times.iter().any(|row| row["at"] == "TCP"), "{times:?}");
+}

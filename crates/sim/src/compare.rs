@@ -1,30 +1,31 @@
 //! Comparisons of orchestrators on the same requests: the simulations behind `accelflow compare`.
 
 mod results;
+mod slos;
+mod threads;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
 
 use accelflow_units::Time;
 use accelflow_workload::arrivals::ArrivalProcess;
 
 use crate::config::Config;
 use crate::groups::groups;
-use crate::orchestrators::{AccelFlow, Orchestrator};
-use crate::plan::{Plan, ServicePlan};
+use crate::orchestrators::Orchestrator;
+use crate::plan::Plan;
 use crate::server::{
     Limits, Load, Observer, Run, ServerResult, SimError, Watch, simulate_servers_observed,
     simulate_servers_watched,
 };
 use crate::server_use::used;
-use crate::stats::SimulationResult;
+use crate::stats::{ServiceStats, SimulationResult};
 
 pub use results::{CalledResult, ServiceResult, SystemResult};
+use slos::{Slo, Terms, slos};
+use threads::on_threads;
 
 pub use crate::server_use::ServerUse;
 
@@ -133,6 +134,17 @@ impl Comparison<'_> {
         requests.saturating_sub(self.of_service(service, self.warmup))
     }
 
+    /// What the SLOs of the services follow from.
+    fn terms(&self) -> Terms<'_> {
+        Terms {
+            config: self.config,
+            plan: self.plan,
+            stated: self.slos,
+            factor: self.slo_factor,
+            factors: self.slo_factors,
+        }
+    }
+
     /// `requests` of a service with the mean rate, in requests of `service`.
     fn of_service(&self, service: usize, requests: u64) -> u64 {
         let factor = match self.by_rate {
@@ -170,10 +182,8 @@ pub fn compare(
     let cells: Vec<(usize, &[usize])> = (0..comparison.orchestrators.len())
         .flat_map(|system| groups.iter().map(move |group| (system, group.as_slice())))
         .collect();
-    let Some(slos) = slos(comparison, &|| {
-        progress(0, all_requests(comparison, &cells))
-    })?
-    else {
+    let all = all_requests(comparison, &cells);
+    let Some(slos) = slos(&comparison.terms(), &|| progress(0, all))? else {
         return Ok(None);
     };
     let Some(outcomes) = run_cells(comparison, &slos, &cells, progress)? else {
@@ -231,7 +241,7 @@ pub fn observe(
     let groups = groups(comparison.plan);
     let cells: Vec<(usize, &[usize])> = groups.iter().map(|group| (system, &group[..])).collect();
     let all = all_requests(comparison, &cells);
-    let Some(slos) = slos(comparison, &|| progress(0, all))? else {
+    let Some(slos) = slos(&comparison.terms(), &|| progress(0, all))? else {
         return Ok(None);
     };
     let observer = Mutex::new(observer);
@@ -286,7 +296,7 @@ type CellResult = Result<Vec<ServerResult>, SimError>;
 /// the slowest, and the first of them that fails stops all cells.
 fn run_cells(
     comparison: &Comparison<'_>,
-    slos: &[Option<Time>],
+    slos: &[Slo],
     cells: &[(usize, &[usize])],
     progress: &(dyn Fn(u64, u64) -> bool + Sync),
 ) -> Result<Option<Vec<Vec<ServerResult>>>, SimError> {
@@ -348,24 +358,6 @@ fn run_cells(
     collected(outcomes.collect(), &in_turn)
 }
 
-/// Calls `work` on `threads` threads, with true on the first. Calls `report` several times a second,
-/// and when all have ended.
-fn on_threads(threads: usize, work: &(dyn Fn(bool) + Sync), mut report: impl FnMut()) {
-    std::thread::scope(|scope| {
-        let (working, ended) = mpsc::channel::<()>();
-        for number in 0..threads {
-            let working = working.clone();
-            scope.spawn(move || {
-                work(number == 0);
-                drop(working);
-            });
-        }
-        drop(working);
-        until_ended(&ended, &mut report);
-    });
-    report();
-}
-
 /// The number of clients' requests to the services of all `cells`.
 fn all_requests(comparison: &Comparison<'_>, cells: &[(usize, &[usize])]) -> u64 {
     let called = comparison.plan.called();
@@ -380,13 +372,6 @@ fn all_requests(comparison: &Comparison<'_>, cells: &[(usize, &[usize])]) -> u64
     };
     let services = cells.iter().flat_map(|(_, group)| group.iter());
     services.map(requests).sum()
-}
-
-/// Calls `report` several times a second until all senders of `ended` are gone.
-fn until_ended(ended: &Receiver<()>, mut report: impl FnMut()) {
-    while ended.recv_timeout(BETWEEN_REPORTS) == Err(RecvTimeoutError::Timeout) {
-        report();
-    }
 }
 
 /// The outcomes of all cells, or `None` if one has none. The error is that of the first cell of
@@ -407,79 +392,9 @@ fn collected(
         .transpose()
 }
 
-/// Number of requests over which a service's time on an idle server is averaged.
-const UNLOADED_REQUESTS: u64 = 200;
-/// The arrival rate of the requests on an idle server, per second: so low that they never overlap.
-const UNLOADED_RPS: f64 = 1.0;
-
-/// The SLO of each service, in the order of the plan. `None` if `goes_on`, which is called several
-/// times a second, returns `false`.
-fn slos(
-    comparison: &Comparison<'_>,
-    goes_on: &dyn Fn() -> bool,
-) -> Result<Option<Vec<Option<Time>>>, SimError> {
-    let watch = Watch::default();
-    let slo = |(index, service): (usize, &ServicePlan)| {
-        let stated = comparison.slos.get(&service.name).copied();
-        let own = comparison.slo_factors.get(&service.name).copied();
-        match own.or(comparison.slo_factor) {
-            Some(factor) if stated.is_none() => {
-                let unloaded = unloaded(comparison.config, comparison.plan, index, &watch)?;
-                Ok(unloaded.map(|time| time.scale(factor)))
-            }
-            _ => Ok(stated),
-        }
-    };
-    let all = || comparison.plan.services.iter().enumerate();
-    let slos: Result<Vec<_>, SimError> = std::thread::scope(|scope| {
-        let (ended, end) = mpsc::channel::<()>();
-        let worker = scope.spawn(move || {
-            let slos = all().map(slo).collect();
-            drop(ended);
-            slos
-        });
-        until_ended(&end, || {
-            if !goes_on() {
-                watch.stop.store(true, Ordering::Relaxed);
-            }
-        });
-        worker.join().unwrap_or_else(|panic| resume_unwind(panic))
-    });
-    let stopped = watch.stop.load(Ordering::Relaxed);
-    slos.map(|slos| (!stopped).then_some(slos))
-}
-
-/// The mean response time of a service on idle servers with AccelFlow; `None` if no request has a
-/// response, or if `watch` stops the simulation. The called services are idle as well.
-fn unloaded(
-    config: &Config,
-    plan: &Plan,
-    service: usize,
-    watch: &Watch,
-) -> Result<Option<Time>, SimError> {
-    let arrivals = ArrivalProcess::Poisson {
-        rate_rps: UNLOADED_RPS,
-    };
-    let run = Run {
-        config,
-        plan,
-        orchestrator: &AccelFlow,
-        loads: &[Load::new(service, arrivals, UNLOADED_REQUESTS, 0)],
-        seed: 1,
-    };
-    let Some(mut servers) = simulate_servers_watched(&run, watch)? else {
-        return Ok(None);
-    };
-    let server = server_of(&mut servers, service);
-    Ok(server.and_then(|server| server.outcome.services[service].latency.mean()))
-}
-
-/// Time between two calls of `progress`: short enough for a person who waits.
-const BETWEEN_REPORTS: Duration = Duration::from_millis(50);
-
 fn run_cell(
     comparison: &Comparison<'_>,
-    slos: &[Option<Time>],
+    slos: &[Slo],
     &(system, group): &(usize, &[usize]),
     watch: &Watch,
     observer: Option<&mut dyn Observer>,
@@ -503,7 +418,7 @@ fn run_cell(
         };
         Load {
             shaping: comparison.shaping.get(&tenant).copied().unwrap_or_default(),
-            slo: slos[service],
+            slo: slos[service].time(),
             priority: comparison.priorities.get(service).copied().unwrap_or(0),
             binned: comparison.binned,
             ..new.of_tenant(tenant).sampling(comparison.samples)
@@ -530,10 +445,17 @@ fn tenant(comparison: &Comparison<'_>, service: usize) -> u16 {
     comparison.tenants.get(service).copied().unwrap_or(0)
 }
 
+/// Counts all requests as late: no response is within a multiple of a time that does not exist.
+fn all_late(stats: &mut ServiceStats) {
+    (stats.with_slo, stats.slo_missed) = (stats.counted, stats.counted);
+    let called = &mut stats.called;
+    (called.with_slo, called.slo_missed) = (called.counted, called.counted);
+}
+
 /// The result of the service with the index `service` in `outcome`.
 fn service_result(
     comparison: &Comparison<'_>,
-    slos: &[Option<Time>],
+    slos: &[Slo],
     service: usize,
     outcome: &mut SimulationResult,
 ) -> ServiceResult {
@@ -549,13 +471,15 @@ fn service_result(
     let window = stats
         .measured
         .map_or(Time::ZERO, |(first, last)| last - first);
-    let per_second = |count: u64| {
-        if window > Time::ZERO {
-            count as f64 / window.as_s_f64()
-        } else {
-            0.0
-        }
+    let called_only = stats.arrived == 0;
+    let per_second = |count: u64| match window {
+        Time::ZERO => called_only.then_some(0.0),
+        _ => Some(count as f64 / window.as_s_f64()),
     };
+    let slo = slos[service];
+    if slo == Slo::Unanswered {
+        all_late(stats);
+    }
     let completed = stats.latency.count() as u64;
     ServiceResult {
         service: comparison.plan.services[service].name.clone(),
@@ -577,7 +501,8 @@ fn service_result(
         manager_utilization: outcome.manager_utilization,
         dma_utilization: outcome.dma_utilization,
         operations_per_request: operations as f64 / arrived.max(1) as f64,
-        within: slos[service],
+        within: slo.time(),
+        idle_unanswered: slo == Slo::Unanswered,
         timed_out: stats.timed_out,
         deadlines: (stats.deadlines, stats.deadlines_missed),
         exchanged: stats.exchanged,

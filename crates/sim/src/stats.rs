@@ -292,6 +292,8 @@ impl ServiceStats {
 pub struct CalledStats {
     /// Number of requests from other services that arrived.
     pub arrived: u64,
+    /// Number of requests from other services that arrived and do not belong to the warm-up.
+    pub counted: u64,
     /// Number of requests from other services that were answered with a response, errors included.
     pub completed: u64,
     /// Number of requests from other services that ended without a response because a message did
@@ -381,7 +383,9 @@ pub struct TenantStats {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Saturation {
     /// The name of the limiting resource: the busiest of the resources whose backlog grew or whose
-    /// queues were full. If there is no such resource, the one with the longest queue.
+    /// queues were full. If there is no such resource, the one with the longest queue. If all
+    /// accelerators share a queue that turned operations away, and no such resource was used half
+    /// of the time, `manager's queue`.
     pub cause: String,
     /// Utilization of the limiting resource in the measured window, 0 to 1.
     pub utilization: f64,
@@ -389,7 +393,8 @@ pub struct Saturation {
     /// beginning and at the end of the measured window.
     pub waiting: (usize, usize),
     /// Number of operations that the limiting resource turned away in the measured window because
-    /// queues were full; 0 unless the resource is an accelerator.
+    /// queues were full; 0 unless the resource is an accelerator or the manager's queue. What that
+    /// queue turned away counts for no accelerator.
     pub turned_away: u64,
     /// The name of the resource with the longest queue at the end of the measured window.
     pub longest_queue: String,

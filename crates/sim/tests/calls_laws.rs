@@ -142,6 +142,10 @@ fn comparisons_simulate_what_is_called_on_any_number_of_threads() {
             assert_eq!(names, ["Front", "Stock", "Other"]);
             assert_eq!(stock.completed, 0);
             assert_eq!((stock.mean, stock.percentiles), (None, [None; 3]));
+            // Clients never call Stock, so that its rates are known.
+            assert_eq!(stock.offered_rps, Some(0.0));
+            assert_eq!(stock.throughput_rps, Some(0.0));
+            assert!(front.offered_rps.is_some_and(|rate| rate > 0.0));
             assert_eq!((front.samples.len(), stock.samples.len()), (5, 0));
             assert_eq!(stock.called.arrived, front.calls.sent);
             assert!(front.mean.unwrap() > stock.called.mean.unwrap());

@@ -544,3 +544,28 @@ fn a_saturated_run_names_the_busiest_of_what_cannot_keep_up() {
     let found = saturation("ideal", 0.6e6, &[("tenant.max_traces", 4.0)]).unwrap();
     assert_eq!(found.cause, "tenant limit");
 }
+
+#[test]
+fn a_full_queue_of_all_accelerators_is_named_unless_an_accelerator_fills_it() {
+    let plan = sinks(1, Accel::Tcp);
+    let saturation = |rate_rps, latency_ns| {
+        let load = Load::new(0, ArrivalProcess::Poisson { rate_rps }, 20_000, 2_000);
+        let values = [
+            ("relief.queue_entries", 1_000.0),
+            ("relief.latency_ns", latency_ns),
+        ];
+        run(&with(&values), &plan, "relief", &[load], 1).saturated
+    };
+    // Entries wait 10 ms for the manager's decision, so that the queue admits 0.1 million a second
+    // or a little more. TCP could serve 0.8 million.
+    let found = saturation(0.5e6, 1e7).unwrap();
+    assert_eq!(
+        (found.cause.as_str(), found.utilization),
+        ("manager's queue", 1.0)
+    );
+    assert!(found.turned_away > 5_000, "{found:?}");
+    // Without this wait, the queue fills behind TCP.
+    let found = saturation(1.6e6, 0.0).unwrap();
+    assert_eq!(found.cause, "TCP");
+    assert!(found.utilization > 0.95, "{found:?}");
+}

@@ -154,6 +154,10 @@ def _print_derivation(result: dict[str, Any]) -> None:
         click.echo(f"  {'with this chip':20}{result['total_max_w']:.1f} W")
 
 
+def _cell(value: float | None, digits: int) -> str:
+    return f"{'-':>12}" if value is None else f"{value:12.{digits}f}"
+
+
 def _print_energies(results: dict[str, Any], given: dict[str, float], as_json: bool) -> None:
     comparison = Comparison.from_dict(results)
     systems = comparison.source["systems"]
@@ -170,11 +174,12 @@ def _print_energies(results: dict[str, Any], given: dict[str, float], as_json: b
     click.echo(f"{'':{width}}{'W':>8}{'requests/s':>12}{'mJ/request':>12}{'requests/J':>12}")
     for name, energy in found.items():
         joules = energy["joules_per_request"]
-        click.echo(
-            f"{name:{width}}{energy['power_w']['total_w']:8.1f}{energy['throughput_rps']:12.0f}"
-            + (f"{joules * 1e3:12.2f}" if joules is not None else f"{'-':>12}")
-            + f"{energy['requests_per_joule']:12.1f}"
+        cells = (
+            _cell(energy["throughput_rps"], 0),
+            _cell(None if joules is None else joules * 1e3, 2),
+            _cell(energy["requests_per_joule"], 1),
         )
+        click.echo(f"{name:{width}}{energy['power_w']['total_w']:8.1f}{''.join(cells)}")
     if (servers := max((energy["servers"] for energy in energies), default=1)) > 1:
         click.echo(f"watts are those of all {servers} servers")
     other = other_experiment(comparison)

@@ -6,6 +6,7 @@ from typing import Any, Final
 from accelflow import simulation
 from accelflow.findings import Estimate
 from accelflow.findings.statistics import estimate
+from accelflow.report.results import sum_of
 
 #: The name and version of the object that :func:`compare` returns.
 SCHEMA: Final = "accelflow.cerebros-ensemble/2"
@@ -110,6 +111,6 @@ def run_one(
     return {
         "mean_us": mean("mean_us"),
         "p99_us": mean("p99_us"),
-        "throughput_rps": sum(service["throughput_rps"] for service in services),
+        "throughput_rps": sum_of([service["throughput_rps"] for service in services]),
         "rpc_utilization": sum(busy) / len(busy),
     }

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Sequence
 from typing import Any, Final
 
 from accelflow.page import Figure, Selector
 from accelflow.page.plots import lines
 from accelflow.report.looks import system_colors
-from accelflow.report.results import Comparison, ServiceResult, SystemResult
+from accelflow.report.results import Comparison, ServiceResult, SystemResult, sum_of
 
 __all__ = ["latency_load_figure", "throughput_figure", "use_over_time_figure"]
 
@@ -82,7 +82,8 @@ def _about(comparison: Comparison) -> str:
 def throughput_figure(comparison: Comparison) -> Figure | None:
     """Return a plot of the throughput within the SLO against the load.
 
-    None if the comparison was not repeated at other loads (:attr:`Comparison.loads` is empty).
+    None if the comparison was not repeated at other loads (:attr:`Comparison.loads` is empty), or
+    if all rates are unknown.
     """
     if not comparison.loads:
         return None
@@ -90,14 +91,14 @@ def throughput_figure(comparison: Comparison) -> Figure | None:
     for _, found in comparison.loads:
         for service in [_ALL, *_called_by_clients(found)]:
             by_system = {system.label: _of(system, service) for system in found.systems}
-            offered = (
-                math.fsum(result.offered_rps for result in next(iter(by_system.values()))) / 1e3
-            )
+            offered = _krps([result.offered_rps for result in next(iter(by_system.values()))])
             # The first line is drawn below the others.
             _add(columns, _OFFERED, service, offered, offered)
             for label, results in by_system.items():
-                served = math.fsum(_served(result) for result in results) / 1e3
+                served = _krps([result.in_time_rps for result in results])
                 _add(columns, label, service, offered, served)
+    if not columns["x"]:
+        return None
     services = list(dict.fromkeys(columns["service"]))
     colors = {**system_colors(comparison), _OFFERED: _OFFERED_COLOR}
     return Figure(
@@ -138,8 +139,8 @@ def latency_load_figure(comparison: Comparison) -> Figure | None:
             shares = {
                 result.service: (result.p99_us or 0.0) / (result.slo_us or 1.0) for result in known
             }
-            total = math.fsum(result.offered_rps for result in _of(system, _ALL)) / 1e3
-            rates = {result.service: result.offered_rps / 1e3 for result in known}
+            total = _krps([result.offered_rps for result in _of(system, _ALL)])
+            rates = {result.service: _krps([result.offered_rps]) for result in known}
             _add(columns, system.label, _WORST, total, max(shares.values()))
             for service, share in shares.items():
                 _add(columns, system.label, service, rates[service], share)
@@ -187,12 +188,17 @@ def _called_by_clients(comparison: Comparison) -> list[str]:
     return [name for name in comparison.service_names if name not in alone]
 
 
-def _served(result: ServiceResult) -> float:
-    """Return the requests per second within the SLO; all answered ones without an SLO."""
-    return result.throughput_rps * (1 - (result.slo_missed_share or 0.0))
+def _krps(rates_rps: Sequence[float | None]) -> float | None:
+    rate = sum_of(rates_rps)
+    return None if rate is None else rate / 1e3
 
 
-def _add(columns: dict[str, list[Any]], name: str, service: str, x: float, y: float) -> None:
+def _add(
+    columns: dict[str, list[Any]], name: str, service: str, x: float | None, y: float | None
+) -> None:
+    """Add a point to the columns, unless it has no place since a rate is unknown."""
+    if x is None or y is None:
+        return
     for column, value in (("name", name), ("service", service), ("x", x), ("y", y)):
         columns[column].append(round(value, 5) if isinstance(value, float) else value)
 

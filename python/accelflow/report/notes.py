@@ -173,7 +173,9 @@ def _of_rare(comparison: Comparison) -> list[str]:
 def _of_rates(comparison: Comparison) -> list[str]:
     """Return a note that names the services with unknown rates; empty if all rates are known."""
     results = [result for system in comparison.systems for result in system.services]
-    unknown = list(dict.fromkeys(result.service for result in results if not result.knows_rates))
+    unknown = list(
+        dict.fromkeys(result.service for result in results if result.offered_rps is None)
+    )
     if not unknown:
         return []
     return [f"The rates of {names_text(unknown)} are unknown: fewer than two requests are counted."]
@@ -182,7 +184,7 @@ def _of_rates(comparison: Comparison) -> list[str]:
 def _of_slos(comparison: Comparison) -> list[str]:
     """Return notes on services without an SLO for want of responses, or that never meet theirs."""
     results = [result for system in comparison.systems for result in system.services]
-    silent = list(dict.fromkeys(result.service for result in results if result.never_idle))
+    silent = list(dict.fromkeys(result.service for result in results if result.idle_unanswered))
     notes = [
         f"{name} has no response on the idle server, whose times set the SLO: all of its requests"
         " count as late."

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from accelflow.errors import one_of, refused
-from accelflow.report.adjusted import isolates_tenants, late_if_idle, own_overloads
+from accelflow.report.adjusted import isolates_tenants, own_overloads
 from accelflow.report.called import Called
 from accelflow.report.named import Named
 from accelflow.report.reader import Interval, Reader, reject_repeats
@@ -34,6 +34,7 @@ __all__ = [
     "SystemResult",
     "mean_of",
     "mean_reduction",
+    "sum_of",
     "system_id",
 ]
 
@@ -63,27 +64,29 @@ class ServiceResult:
     """The results of one service under one orchestrator, over the requests after the warm-up.
 
     `service` is the service's name. Requests arrived at the rate `offered_rps`; `completed` of them
-    have a response, at the rate `throughput_rps`. Latencies (`mean_us`, and `p99_us` and the other
-    percentiles) are in us, and None if no request completed. Utilisations are from 0 to 1.
-    `fallbacks` counts the traces that an accelerator handed to a core, by reason.
-    `dispatcher_instructions_mean` is the mean number of a dispatcher's instructions per operation.
-    `called` has the results of requests from other services. `spent_us` has the parts of the mean
-    latency: cpu, accelerator, dispatcher, manager, cores (their work of orchestration),
-    communication, remote and queueing; of parallel chains, the one that ended last counts.
-    `saturated` names the resource that could not keep up, if there was one; the latencies then
-    depend on the length of the run. On a server that isolates tenants, it is set only if the
+    have a response, at the rate `throughput_rps`. The rates are None if they cannot be known, as
+    with a single request, and 0 for a service that only other services call. Latencies (`mean_us`,
+    and `p99_us` and the other percentiles) are in us, and None if no request completed.
+    Utilisations are from 0 to 1. `fallbacks` counts the traces that an accelerator handed to a
+    core, by reason. `dispatcher_instructions_mean` is the mean number of a dispatcher's
+    instructions per operation. `called` has the results of requests from other services. `spent_us`
+    has the parts of the mean latency: cpu, accelerator, dispatcher, manager, cores (their work of
+    orchestration), communication, remote and queueing; of parallel chains, the one that ended last
+    counts. `saturated` names the resource that could not keep up, if there was one; the latencies
+    then depend on the length of the run. On a server that isolates tenants, it is set only if the
     service's own results show the overload. `data` has bytes, counts and shares (0 to 1) of the
     server's networks, caches, memory and address translation. Of `slo_requests` requests,
-    `slo_missed` were answered later than `slo_us` or never: all of a service that never answers on
-    the idle server, whose `slo_us` is None. `timed_out` counts requests without a response, since a
-    message did not arrive in time or was refused for lack of memory. Of the `deadlines` operations
-    with a deadline, `deadlines_missed` ended late. `manager_utilization` and `dma_utilization` are
-    those of the manager and the A-DMA engines; `accelerator_denied` has the share of operations
-    that a full queue turned away, by kind of accelerator. `responded` counts the responses of the
-    whole run, and `operations_per_request` is the mean over all requests of the server. Fallbacks,
-    time-outs, deadlines, refusals by full queues and dispatchers' instructions are those of the
-    whole run, warm-up included. Older files lack some fields; `spent_us` is then empty, `data` and
-    `slo_us` are None, and numbers are 0.
+    `slo_missed` were answered later than `slo_us` or never: all if `idle_unanswered`, that is, if
+    the SLO is a multiple of the response time on an idle server that never answers the service;
+    `slo_us` is then None. `timed_out` counts requests without a response, since a message did not
+    arrive in time or was refused for lack of memory. Of the `deadlines` operations with a deadline,
+    `deadlines_missed` ended late. `manager_utilization` and `dma_utilization` are those of the
+    manager and the A-DMA engines; `accelerator_denied` has the share of operations that a full
+    queue turned away, by kind of accelerator. `responded` counts the responses of the whole run,
+    and `operations_per_request` is the mean over all requests of the server. Fallbacks, time-outs,
+    deadlines, refusals by full queues and dispatchers' instructions are those of the whole run,
+    warm-up included. Older files lack some fields; `spent_us` is then empty, `data` and `slo_us`
+    are None, and numbers are 0.
 
     With several seeds, times, rates and shares are means over the seeds, and counts are sums.
     `intervals` then has the interval of each mean by its name, such as ``p99_us`` or
@@ -92,13 +95,13 @@ class ServiceResult:
     """
 
     service: str
-    offered_rps: float
+    offered_rps: float | None
     completed: int
     mean_us: float | None
     p50_us: float | None
     p99_us: float | None
     p999_us: float | None
-    throughput_rps: float
+    throughput_rps: float | None
     core_utilization: float
     accelerator_utilization: Mapping[str, float]
     fallbacks: Mapping[str, int]
@@ -120,6 +123,7 @@ class ServiceResult:
     accelerator_denied: Mapping[str, float] = field(default_factory=dict)
     responded: int = 0
     operations_per_request: float = 0.0
+    idle_unanswered: bool = False
 
     def __repr__(self) -> str:
         return installed().service(self)
@@ -135,11 +139,6 @@ class ServiceResult:
         return self.called if self.called is not None and self.only_called else self
 
     @property
-    def knows_rates(self) -> bool:
-        """Whether the rates are known: a rate needs the time between two counted requests."""
-        return self.offered_rps > 0 or self.only_called
-
-    @property
     def ended(self) -> int:
         """The number of requests of the whole run, those of other services included."""
         called = 0 if self.called is None else self.called.requests
@@ -152,14 +151,18 @@ class ServiceResult:
         return self.timed_out / (answered + self.timed_out) if self.timed_out else 0.0
 
     @property
-    def never_idle(self) -> bool:
-        """Whether no request had a response on the idle server, whose times set the SLO."""
-        return self.slo_us is None and self.slo_requests > 0
-
-    @property
     def slo_missed_share(self) -> float | None:
         """The share of requests (0 to 1) not answered within the SLO; None without an SLO."""
         return self.slo_missed / self.slo_requests if self.slo_requests else None
+
+    @property
+    def in_time_rps(self) -> float | None:
+        """The requests per second within the SLO, or with a response without an SLO.
+
+        None if the rates are unknown.
+        """
+        rate = self.throughput_rps
+        return None if rate is None else rate * (1 - (self.slo_missed_share or 0.0))
 
     @property
     def total_fallbacks(self) -> int:
@@ -267,14 +270,9 @@ class SystemResult(Viewed, Named[ServiceResult]):
         return self._mean("p999_us")
 
     @property
-    def knows_rates(self) -> bool:
-        """Whether the rates of all services are known."""
-        return all(result.knows_rates for result in self.services)
-
-    @property
-    def throughput_rps(self) -> float:
-        """The completed requests per second of all services together."""
-        return math.fsum(result.throughput_rps for result in self.services)
+    def throughput_rps(self) -> float | None:
+        """The completed requests per second of all services; None if a service's are unknown."""
+        return sum_of([result.throughput_rps for result in self.services])
 
     @property
     def slo_missed_share(self) -> float | None:
@@ -385,9 +383,7 @@ class Comparison(Viewed, Named[SystemResult]):
         known = [*ORCHESTRATORS, *_in_python(root)]
         none: tuple[int, ...] = ()
         seeds = root.optional("seeds", none, Reader.counts) or (root.count("seed"),)
-        requests, warmup = root.count("requests"), root.count("warmup_requests")
-        idle = None if source.get("slo_factor") is None else (requests - warmup) * len(seeds)
-        systems = tuple(_read_system(item, known, source, idle) for item in root.items("systems"))
+        systems = tuple(_read_system(item, known, source) for item in root.items("systems"))
         for chip in dict.fromkeys(system.chip for system in systems):
             names = [system.orchestrator for system in systems if system.chip == chip]
             reject_repeats(names, "results.systems", "orchestrator")
@@ -396,8 +392,8 @@ class Comparison(Viewed, Named[SystemResult]):
             profile=root.get("profile", str),
             seed=root.count("seed"),
             seeds=seeds,
-            requests=requests,
-            warmup_requests=warmup,
+            requests=root.count("requests"),
+            warmup_requests=root.count("warmup_requests"),
             arrivals=root.mapping("arrivals"),
             placement=root.get("placement", str),
             systems=tuple(sorted(systems, key=lambda s: known.index(s.orchestrator))),
@@ -472,6 +468,12 @@ def mean_of(values: Sequence[float | None]) -> float | None:
     return math.fsum(present) / len(present) if present and len(present) == len(values) else None
 
 
+def sum_of(values: Sequence[float | None]) -> float | None:
+    """Return the sum of `values`; None if a value is None."""
+    present = [value for value in values if value is not None]
+    return math.fsum(present) if len(present) == len(values) else None
+
+
 def mean_reduction(ours: SystemResult, theirs: SystemResult, statistic: str) -> float | None:
     """Return the latency reduction from `theirs` to `ours`: 1 - ours/theirs, mean over services.
 
@@ -507,16 +509,11 @@ def _in_python(root: Reader) -> list[str]:
     return [row.get("orchestrator", str) for row in root.items("python_systems")]
 
 
-def _read_system(
-    reader: Reader, known: Sequence[str], source: Mapping[str, Any], idle: int | None
-) -> SystemResult:
-    """Read a system; `idle` is the number of a service's requests if SLOs are from an idle run."""
+def _read_system(reader: Reader, known: Sequence[str], source: Mapping[str, Any]) -> SystemResult:
     orchestrator = one_of(f"{reader.place}.orchestrator", reader.get("orchestrator", str), known)
     services = tuple(_read_service(item) for item in reader.items("services"))
     reject_repeats([result.service for result in services], f"{reader.place}.services", "service")
     chip = reader.optional("chip", None, _read_text)
-    if idle is not None:
-        services = late_if_idle(services, idle)
     if isolates_tenants(source, chip, [result.service for result in services]):
         services = own_overloads(services)
     return SystemResult(
@@ -532,17 +529,21 @@ def _read_text(reader: Reader, key: str) -> str | None:
     return reader.get(key, str)
 
 
+def _read_flag(reader: Reader, key: str) -> bool:
+    return reader.get(key, bool)
+
+
 def _read_service(reader: Reader) -> ServiceResult:
     slo = reader.inner_if_any("slo")
     return ServiceResult(
         service=reader.get("service", str),
-        offered_rps=reader.number("offered_rps"),
+        offered_rps=reader.number_or_none("offered_rps"),
         completed=reader.count("completed"),
         mean_us=reader.number_or_none("mean_us"),
         p50_us=reader.number_or_none("p50_us"),
         p99_us=reader.number_or_none("p99_us"),
         p999_us=reader.number_or_none("p999_us"),
-        throughput_rps=reader.number("throughput_rps"),
+        throughput_rps=reader.number_or_none("throughput_rps"),
         core_utilization=reader.number("core_utilization"),
         accelerator_utilization=reader.each("accelerator_utilization", Reader.number),
         fallbacks=reader.each("fallbacks", Reader.count),
@@ -566,6 +567,7 @@ def _read_service(reader: Reader) -> ServiceResult:
         accelerator_denied=reader.each_if_any("accelerator_denied", Reader.number),
         responded=reader.optional("responded", 0, Reader.count),
         operations_per_request=reader.optional("operations_per_request", 0.0, Reader.number),
+        idle_unanswered=slo.optional("idle_unanswered", False, _read_flag),
     )
 
 

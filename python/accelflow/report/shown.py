@@ -153,11 +153,7 @@ def _measures(result: SystemResult | ServiceResult) -> list[str]:
     return [
         _number(shown.mean_us, result.intervals, "mean_us") + mark,
         _number(shown.p99_us, result.intervals, "p99_us") + mark,
-        _number(
-            result.throughput_rps if result.knows_rates else None,
-            result.intervals,
-            "throughput_rps",
-        ),
+        _number(result.throughput_rps, result.intervals, "throughput_rps"),
         "-" if missed is None else f"{missed:.1%}",
     ]
 

@@ -49,13 +49,17 @@ def _system_row(system: SystemResult) -> list[Cell]:
         system.mean_us,
         system.p50_us,
         system.p99_us,
-        system.throughput_rps / 1_000 if system.knows_rates else None,
-        None if within is None or within[0] is None else within[0] / 1_000,
+        _krps(system.throughput_rps),
+        None if within is None else _krps(within[0]),
         None if within is None else within[1],
         core_use(system),
         None if used is None else f"{used[0]} {used[1]:.0%}",
         None if bound is None else bound.short,
     ]
+
+
+def _krps(rate_rps: float | None) -> float | None:
+    return None if rate_rps is None else rate_rps / 1_000
 
 
 def _ours(systems: Sequence[SystemResult]) -> frozenset[int]:
@@ -112,8 +116,8 @@ def _service_row(system: SystemResult, result: ServiceResult) -> list[Cell]:
         shown.p999_us if shown.completed >= P999_RESPONSES else None,
         result.slo_us,
         result.slo_missed_share,
-        result.offered_rps / 1_000 if result.knows_rates else None,
-        result.throughput_rps / 1_000 if result.knows_rates else None,
+        _krps(result.offered_rps),
+        _krps(result.throughput_rps),
         parts["orchestration"] / total if total else None,
         parts["queueing"] / total if total else None,
         result.total_fallbacks,

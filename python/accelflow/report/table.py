@@ -85,9 +85,7 @@ def services_table(comparison: Comparison) -> Table:
     for name in comparison.service_names:
         results = [(system, system.service(name)) for system in comparison.systems]
         present = [(system, result) for system, result in results if result is not None]
-        offered = dict.fromkeys(
-            krps_text(result.offered_rps if result.knows_rates else None) for _, result in present
-        )
+        offered = dict.fromkeys(krps_text(result.offered_rps) for _, result in present)
         table.add_row(name, *[""] * (4 + chips), "/".join(offered), style="bold")
         for system, result in present:
             style = "green" if system.orchestrator == "accelflow" else ""
@@ -248,7 +246,7 @@ def _cells(result: ServiceResult, *, own: bool) -> list[str]:
             latency_text(value) + mark + (of_calls + answered if value else "")
             for value in latencies
         ),
-        krps_text(result.throughput_rps if result.knows_rates else None),
+        krps_text(result.throughput_rps),
         *(_server_cells(result) if own else ()),
         f"{result.total_fallbacks:,}",
     ]

@@ -10,7 +10,7 @@ from accelflow.findings.estimate import Estimate
 from accelflow.report.answered import among_answered, listed, names_text
 from accelflow.report.binding import binding_of
 from accelflow.report.reductions import reduction, reduction_text
-from accelflow.report.results import Comparison, SystemResult, mean_of
+from accelflow.report.results import Comparison, SystemResult, mean_of, sum_of
 
 __all__ = ["accelerator_use", "core_use", "verdict", "within_slo"]
 
@@ -179,10 +179,7 @@ def within_slo(system: SystemResult) -> tuple[float | None, float] | None:
     missed = system.slo_missed_share
     if not known or missed is None:
         return None
-    rate = math.fsum(
-        result.throughput_rps * (1 - (result.slo_missed_share or 0.0)) for result in known
-    )
-    return (rate if system.knows_rates else None), 1 - missed
+    return sum_of([result.in_time_rps for result in known]), 1 - missed
 
 
 def core_use(system: SystemResult) -> float:

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from accelflow import chip, simulation
 from accelflow.errors import one_of
+from accelflow.report.results import sum_of
 
 __all__ = ["FORMS", "MEASURES", "SUMMARIES", "check_measure", "figure", "read"]
 
@@ -122,7 +123,7 @@ def _per_instruction(part: str, each: float) -> Callable[[ServiceRow], float | N
     def read_rate(row: ServiceRow) -> float | None:
         services = row["run"]["systems"][0]["services"]
         requests = math.fsum(service["responded"] for service in services)
-        rate_rps = math.fsum(service["throughput_rps"] for service in services)
+        rate_rps = sum_of([service["throughput_rps"] for service in services])
         if not requests or not rate_rps:
             return None
         busy_s = row["core_utilization"] * _parameter(row, "core.count") * requests / rate_rps
@@ -175,7 +176,7 @@ def _timed_out(row: ServiceRow) -> float | None:
 
 def _manager_time(row: ServiceRow) -> float | None:
     """Return the manager's busy seconds per 10,000 requests of a service alone on its server."""
-    rate: float = row["throughput_rps"]
+    rate: float | None = row["throughput_rps"]
     return 1e4 * float(row["manager_utilization"]) / rate if rate else None
 
 

@@ -36,7 +36,8 @@ class Measured:
     `utilization` (0 to 1) is by resource; `p99_us` and `slo_us` are by service, with None for a
     missing value. `saturated` names the resource that could not keep up, or is None. `power_w` is
     the whole server's power by the power model. `core_utilization` is that of the cores, and
-    `chip_utilization` the mean over all kinds of accelerators.
+    `chip_utilization` the mean over all kinds of accelerators. `unanswered` has the services that
+    have no SLO because the idle server never answers them: they exceed their limit at any load.
     """
 
     utilization: Mapping[str, float]
@@ -46,10 +47,13 @@ class Measured:
     power_w: float
     core_utilization: float
     chip_utilization: float
+    unanswered: tuple[str, ...] = ()
 
     @property
     def lateness(self) -> float:
         """The largest ratio of a service's P99 to its SLO; infinite if a service has no P99."""
+        if self.unanswered:
+            return math.inf
         shares = [
             math.inf if (p99_us := self.p99_us[service]) is None else p99_us / slo_us
             for service, slo_us in self.slo_us.items()
@@ -71,6 +75,7 @@ class Measured:
                 p99_us = self.p99_us[service]
                 share = math.inf if p99_us is None else p99_us / slo_us
                 excess[Binding("p99", service, None, slo_us)] = share
+        excess |= {Binding("p99", service): math.inf for service in self.unanswered}
         binding, most = max(excess.items(), key=lambda item: item[1])
         return binding if most > 1.0 else None
 
@@ -133,6 +138,7 @@ def measure(  # noqa: PLR0913 (options, by name)
         power_w=simulated_w(results, system, first.core_utilization, chip_utilization),
         core_utilization=first.core_utilization,
         chip_utilization=chip_utilization,
+        unanswered=tuple(row.service for row in rows if row.idle_unanswered),
     )
 
 

@@ -143,8 +143,13 @@ def _planned(study: Study, *, strict: bool) -> tuple[list[Task], list[Skipped]]:
     return found, skipped
 
 
+def _plain(value: object) -> object:
+    """Return a float that is a whole number as an int, as users write it."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
 def _told(skipped: Skipped) -> str:
-    values = ", ".join(f"{name} = {value}" for name, value in skipped.values.items())
+    values = ", ".join(f"{name} = {_plain(value)}" for name, value in skipped.values.items())
     return f"point {skipped.point} ({values}): {skipped.reason}"
 
 

@@ -53,8 +53,8 @@ class Handle:
     def wait(self, timeout_s: float | None = None) -> Run:
         """Wait for the end of the run, and return the record of the run.
 
-        Raises TraceError if the run failed, and TimeoutError after `timeout_s` seconds (None: no
-        limit).
+        Raises TraceError if the run failed, and TimeoutError after `timeout_s` seconds (0: at once;
+        None: no limit).
         """
         return self._handle.wait(timeout_s)
 
@@ -64,7 +64,7 @@ class Handle:
         None once the run has ended. For example, one arm of a fork has the data for a core while
         the other still writes to the cache. Only for traces begun with ``early=True``; the record
         of the run does not contain the results returned here. Raises TimeoutError after
-        `timeout_s` seconds (None: no limit).
+        `timeout_s` seconds (0: at once; None: no limit).
         """
         return self._handle.next_arrival(timeout_s)
 

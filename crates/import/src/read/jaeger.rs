@@ -235,7 +235,10 @@ impl<'de> Visitor<'de> for Document<'_, '_> {
                 Key::Tags => span.tags = members.next_value()?,
                 Key::Tag => span.tag = members.next_value()?,
                 Key::Process => span.process = members.next_value()?,
-                Key::Otlp => return Err(A::Error::custom("the file is OTLP: import it as `otlp`")),
+                Key::Otlp => {
+                    let why = "the file is OTLP, not Jaeger's JSON: choose the kind `otlp`";
+                    return Err(A::Error::custom(why));
+                }
                 Key::Other => drop(members.next_value::<IgnoredAny>()?),
             }
         }

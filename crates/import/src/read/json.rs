@@ -87,10 +87,13 @@ fn check_first(source: &mut Source, file: &str) -> Result<(), ImportError> {
 fn syntax(file: &str, error: &serde_json::Error, progress: &Progress) -> ImportError {
     // The message ends with the place, which this error has fields for.
     let text = error.to_string();
-    let text = text.split(" at line ").next().unwrap_or(&text);
+    let text = text
+        .rsplit_once(" at line ")
+        .map_or(&*text, |(text, _)| text);
     let why = match error.classify() {
-        Category::Eof => format!("the file ends in the middle of a JSON document ({text})"),
-        _ => text.to_owned(),
+        Category::Eof => "the file ends in the middle of a JSON document".to_owned(),
+        Category::Syntax => format!("must be valid JSON: {text}"),
+        Category::Data | Category::Io => plain(text),
     };
     ImportError::Syntax {
         file: file.to_owned(),
@@ -99,6 +102,42 @@ fn syntax(file: &str, error: &serde_json::Error, progress: &Progress) -> ImportE
         offset: progress.offset(),
         why,
     }
+}
+
+/// The longest text of a file that a message repeats, in characters.
+const SHOWN: usize = 60;
+
+/// The message of serde that something has another type than it must have, in users' words. Other
+/// messages are returned unchanged.
+fn plain(text: &str) -> String {
+    let types = text.strip_prefix("invalid type: ");
+    let Some((found, wanted)) = types.and_then(|types| types.rsplit_once(", expected ")) else {
+        return text.to_owned();
+    };
+    let wanted = match wanted {
+        "a sequence" => "a list",
+        "a map" => "an object",
+        wanted if wanted.starts_with("struct ") => "an object",
+        wanted => wanted,
+    };
+    let found = match found.split_once(' ') {
+        Some(("integer", number)) => format!("the number {}", number.trim_matches('`')),
+        Some(("floating", number)) => {
+            let number = number.trim_start_matches("point ");
+            format!("the number {}", number.trim_matches('`'))
+        }
+        Some(("boolean", truth)) => truth.trim_matches('`').to_owned(),
+        Some(("string", text)) => match text.char_indices().nth(SHOWN) {
+            Some((end, _)) => format!("the text {}...\"", &text[..end]),
+            None => format!("the text {text}"),
+        },
+        _ => match found {
+            "map" => "an object".to_owned(),
+            "sequence" => "a list".to_owned(),
+            found => found.to_owned(),
+        },
+    };
+    format!("must be {wanted}, not {found}")
 }
 
 /// Values as Jaeger writes them (`3`, `"GET"`), and as OTLP does (`{"intValue": "3"}`).

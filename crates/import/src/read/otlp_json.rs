@@ -207,7 +207,7 @@ impl<'de> Visitor<'de> for Level<'_, '_, '_> {
                 }
                 (Depth::ScopeSpans, Key::Spans) => members.next_value_seed(Spans(reader))?,
                 (Depth::Document, Key::Jaeger) => {
-                    let why = "the file is an answer of Jaeger's API: import it as `jaeger`";
+                    let why = "the file is Jaeger's JSON, not OTLP: choose the kind `jaeger`";
                     return Err(A::Error::custom(why));
                 }
                 (Depth::Document, Key::NoSpans) => {

@@ -1,9 +1,9 @@
 //! The parameters of all engines as JSON, and checks of single values.
 
-use accelflow_parameters::{Kind, Parameter, Refusal, any_of};
+use accelflow_parameters::{Kind, Parameter, Refusal, any_of, number_text};
 use accelflow_units::Time;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyString};
+use pyo3::types::{PyBool, PyFloat, PyFloatMethods, PyString};
 use serde_json::{Value, json};
 
 use crate::refused::refused;
@@ -242,7 +242,7 @@ fn number(parameter: &Parameter, value: &Bound<'_, PyAny>) -> Result<f64, Refusa
 }
 
 /// `value` as Python writes it.
-fn shown(value: &Bound<'_, PyAny>) -> String {
+pub(crate) fn shown(value: &Bound<'_, PyAny>) -> String {
     let text = value.repr();
     text.map_or_else(
         |_| "?".to_owned(),
@@ -250,10 +250,20 @@ fn shown(value: &Bound<'_, PyAny>) -> String {
     )
 }
 
+/// The error that refuses `value`. A float that is a whole number is shown without a fraction, as
+/// users write it, unless the rule demands a whole number.
+pub(crate) fn refusal_of(place: &str, value: &Bound<'_, PyAny>, allowed: String) -> Refusal {
+    let number = value.cast::<PyFloat>().map(PyFloatMethods::value).ok();
+    let whole = number.filter(|number| number.fract() == 0.0 && !allowed.contains("whole number"));
+    let text = whole.map_or_else(|| shown(value), number_text);
+    Refusal::new(place, text, allowed)
+}
+
 /// Returns the error message for a value: ``PLACE = VALUE: must be ..., did you mean ...?``.
 ///
 /// `allowed` is the clause that begins with ``must``; it may be empty if `known` lists the allowed
-/// names. Names in `known` that are similar to `value` are proposed.
+/// names. Names in `known` that are similar to `value` are proposed. A float that is a whole number
+/// is shown without a fraction, as users write it, unless the rule demands a whole number.
 #[pyfunction]
 #[pyo3(signature = (place, value, allowed, known=Vec::new()))]
 pub(crate) fn refusal(
@@ -266,7 +276,7 @@ pub(crate) fn refusal(
         "" => format!("must be {}", any_of(&known)),
         allowed => allowed.to_owned(),
     };
-    let refusal = Refusal::new(place, shown(value), clause);
+    let refusal = refusal_of(place, value, clause);
     let refusal = match value.cast::<PyString>() {
         Ok(name) => {
             let known = known.iter().map(String::as_str);

@@ -3,6 +3,8 @@
 use accelflow_sim::UnitName;
 use accelflow_trace::{Accel, Image};
 
+use crate::setup::Setup;
+
 /// A part of a simulated server that works on requests or that requests wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Resource {
@@ -40,22 +42,38 @@ pub enum Resource {
     Callee(usize),
 }
 
-/// The names of the accelerators and services to which a [`Resource`] refers by an index.
+/// What the names of resources are made of: the names of the accelerators and services to which a
+/// [`Resource`] refers by an index, and the numbers of accelerators.
 #[derive(Clone, Copy, Debug)]
 pub struct ResourceNames<'n> {
     /// The trace memory, which has the names of custom accelerators.
     pub image: &'n Image,
     /// The names of the services, in the order of the results.
     pub services: &'n [String],
+    /// The number of instances of each accelerator type, indexed by [`Accel::index`].
+    pub instances: [usize; Accel::MOST],
+}
+
+impl<'n> ResourceNames<'n> {
+    /// The names of the resources of the chip that `setup` is of.
+    pub(crate) fn new(setup: &'n Setup<'_>, services: &'n [String]) -> ResourceNames<'n> {
+        let hardware = &setup.server.accelerator;
+        ResourceNames {
+            image: &setup.plan.image,
+            services,
+            instances: Accel::EVERY.map(|accel| hardware.instances_of(accel)),
+        }
+    }
 }
 
 impl Resource {
-    /// Returns the name of the resource in reports, such as `TCP input queue`. The name of a part
-    /// of an accelerator contains the index of the instance and, if the instance is divided between
-    /// tenants, the index of the tenant's share. An index of 0 is left out.
+    /// Returns the name of the resource in reports, such as `TCP input queue`. If there are several
+    /// instances of an accelerator, they are numbered from 1, as in `TCP 2 input queue`. If an
+    /// instance is divided between tenants, so are the shares. The first share has no number, since
+    /// it also stands for the whole instance.
     pub fn name(self, names: ResourceNames<'_>) -> String {
         let image = names.image;
-        let unit_name = |unit| unit_name(unit, image);
+        let unit_name = |unit| unit_name(unit, names);
         match self {
             Resource::Core(core) => format!("core {core}"),
             Resource::Input(unit) => format!("{} input queue", unit_name(unit)),
@@ -96,7 +114,8 @@ impl Resource {
         }
     }
 
-    /// The name of a class.
+    /// The name of a class. `names` must have one instance of each accelerator, since the class
+    /// stands for all.
     pub(crate) fn class_name(self, names: ResourceNames<'_>) -> String {
         match self {
             Resource::Core(_) => "cores".to_owned(),
@@ -120,13 +139,13 @@ impl Resource {
     }
 }
 
-fn unit_name(unit: UnitName, image: &Image) -> String {
-    let mut name = image.accel_name(unit.accel).to_owned();
-    if unit.instance > 0 {
-        name += &format!(" {}", unit.instance);
+fn unit_name(unit: UnitName, names: ResourceNames<'_>) -> String {
+    let mut name = names.image.accel_name(unit.accel).to_owned();
+    if names.instances[unit.accel.index()] > 1 {
+        name += &format!(" {}", unit.instance + 1);
     }
     if unit.share > 0 {
-        name += &format!(" share {}", unit.share);
+        name += &format!(" share {}", unit.share + 1);
     }
     name
 }

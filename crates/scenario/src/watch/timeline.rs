@@ -104,10 +104,7 @@ impl Checked {
                     _ => orchestrator.id().to_owned(),
                 };
                 let stretches = stretches(&selection, &shown);
-                let names = ResourceNames {
-                    image: &setup.plan.image,
-                    services: &services,
-                };
+                let names = ResourceNames::new(&setup, &services);
                 let mut drawing = Drawing::new(&mut timeline, label, names, &shown, stretches);
                 let drawn = observe(&comparison, system, &mut drawing, progress).map_err(engine)?;
                 if drawn.is_none() {

@@ -78,10 +78,7 @@ impl Checked {
                 "must be the number of a simulated request of the service, counted from 0";
             return Err(Refusal::new("request", number, allowed).into());
         };
-        let mut json = waterfall.to_json(ResourceNames {
-            image: &setup.plan.image,
-            services: &self.service_names(),
-        });
+        let mut json = waterfall.to_json(ResourceNames::new(&setup, &self.service_names()));
         let system = self.systems.first().map_or("", |system| system.id());
         json["schema"] = json!("accelflow.waterfall/1");
         json["system"] = json!(system);

@@ -2,7 +2,7 @@
 
 use accelflow_parameters::Refusal;
 use accelflow_sim::compare::observe;
-use accelflow_trace::Image;
+use accelflow_trace::{Accel, Image};
 use accelflow_units::Time;
 use rustc_hash::FxHashMap;
 use serde_json::{Value, json};
@@ -137,6 +137,8 @@ impl Why {
         let names = ResourceNames {
             image: &self.image,
             services: &self.services,
+            // Rows are of all instances of an accelerator.
+            instances: [1; Accel::MOST],
         };
         let band = |band: &Band| {
             json!({

@@ -18,8 +18,9 @@ pub struct ServiceResult {
     /// The name of the service.
     pub service: String,
     /// Arrival rate of the requests after the warm-up, in requests per second. Requests without a
-    /// response are included. 0 if fewer than two requests arrived.
-    pub offered_rps: f64,
+    /// response are included. `None` if it cannot be known: all of them arrived at the same time, or fewer than
+    /// two arrived. 0 if clients never call the service.
+    pub offered_rps: Option<f64>,
     /// Number of requests after the warm-up that have a response time.
     pub completed: u64,
     /// Number of requests that were answered with an error, over the whole run.
@@ -41,8 +42,9 @@ pub struct ServiceResult {
     /// [`Comparison::samples`](crate::compare::Comparison::samples). The requests are evenly spaced
     /// in the order of arrival, and listed in the order of their responses.
     pub samples: Vec<Sample>,
-    /// Number of responses per second between the first and the last arrival after the warm-up.
-    pub throughput_rps: f64,
+    /// Number of responses per second between the first and the last arrival after the warm-up;
+    /// `None` if the arrival rate cannot be known. 0 if clients never call the service.
+    pub throughput_rps: Option<f64>,
     /// Utilization of the server's cores in the measured window, 0 to 1; 1 if cores poll flags
     /// continuously.
     pub core_utilization: f64,
@@ -71,8 +73,12 @@ pub struct ServiceResult {
     /// Mean number of operations on accelerators per request, over all requests of the server in
     /// the whole run.
     pub operations_per_request: f64,
-    /// The SLO (longest acceptable response time) of the service; `None` without an SLO.
+    /// The SLO (longest acceptable response time) of the service; `None` without an SLO, and if
+    /// `idle_unanswered`.
     pub within: Option<Time>,
+    /// Whether the SLO is a multiple of the response time on an idle server that answers no request
+    /// of the service. All requests then count as late in `slo`.
+    pub idle_unanswered: bool,
     /// Number of requests that ended without a response because a message did not arrive in time or
     /// was refused for lack of memory, over the whole run. These requests have no response time.
     pub timed_out: u64,

@@ -131,6 +131,7 @@ impl Engine<'_> {
             dma: self.dma.backlog(),
             tenants: self.tenancy.waiting(),
             accelerators: Accel::EVERY.map(waiting),
+            central: self.manager.is_central(),
             dispatchers: Accel::EVERY.map(at_dispatchers),
         }
     }

@@ -179,7 +179,7 @@ def _run(scenario: simulation.Scenario, threads: int) -> dict[str, Any]:
     services = system["services"]
     others = [service for service in services if service["service"] != FLOODING]
     (flooding,) = (service for service in services if service["service"] == FLOODING)
-    throughput = math.fsum(service["throughput_rps"] for service in services)
+    throughput = math.fsum(service["throughput_rps"] or 0.0 for service in services)
     first = services[0]
     cores = _cores(scenario)
     used = {"cores": first["core_utilization"], **first["accelerator_utilization"]}

@@ -18,6 +18,7 @@ use pyo3::conversion::FromPyObjectOwned;
 use pyo3::exceptions::PyTimeoutError;
 use pyo3::prelude::*;
 
+use crate::bind::parameters::shown;
 use crate::bind::trace::body;
 use crate::bind::trace::execution::{PyArrival, PyRun, finished, message, refused};
 use crate::bind::trace::failure::Failure;
@@ -75,10 +76,8 @@ fn field<'py, T: FromPyObjectOwned<'py>>(
     allowed: &str,
 ) -> PyResult<T> {
     let value = given.getattr(name)?;
-    value.extract::<T>().map_err(|_| {
-        let shown = value.repr().map(|text| text.to_string());
-        bad(Refusal::new(name, shown.unwrap_or_default(), allowed)).into()
-    })
+    let found = value.extract::<T>();
+    found.map_err(|_| bad(Refusal::new(name, shown(&value), allowed)).into())
 }
 
 impl PySettings {
@@ -124,6 +123,8 @@ fn bad(refusal: Refusal) -> Failure {
     Failure::new("bad_setting", refusal)
 }
 
+const NO_NEGATIVE: &str = "must be 0 seconds or more";
+
 /// A number of seconds from Python; more than 30 years count as 30 years.
 fn seconds(name: &str, value: f64) -> Result<Duration, Failure> {
     const LONGEST_S: f64 = 1e9;
@@ -133,8 +134,7 @@ fn seconds(name: &str, value: f64) -> Result<Duration, Failure> {
     } else {
         value.min(LONGEST_S)
     };
-    Duration::try_from_secs_f64(limited)
-        .map_err(|_| bad(Refusal::number(name, value, "must be 0 seconds or more")))
+    Duration::try_from_secs_f64(limited).map_err(|_| bad(Refusal::number(name, value, NO_NEGATIVE)))
 }
 
 /// The workers of single accelerators by their names, in the order of [`Accel::ALL`].
@@ -413,9 +413,10 @@ impl PyHandle {
 
     /// Waits for the end of the run, for at most `timeout_s` seconds, and returns its record.
     ///
-    /// Raises TraceError if the run failed, and TimeoutError if it has not ended in time.
+    /// With 0, it does not wait. Raises TraceError if the run failed, and TimeoutError if it has
+    /// not ended in time.
     #[pyo3(signature = (timeout_s=None))]
-    fn wait(&self, py: Python<'_>, timeout_s: Option<f64>) -> PyResult<Py<PyRun>> {
+    fn wait(&self, py: Python<'_>, timeout_s: Option<&Bound<'_, PyAny>>) -> PyResult<Py<PyRun>> {
         let until = until(timeout_s)?;
         self.sleep(py, until, |slice| {
             self.handle.wait_by(self.notification, slice).then_some(())
@@ -427,9 +428,13 @@ impl PyHandle {
     /// Waits for the end of another execution, such as an arm of a fork, before the run ends.
     ///
     /// Returns None once the run has ended. Raises TimeoutError if no execution ends within
-    /// `timeout_s` seconds.
+    /// `timeout_s` seconds; with 0, it does not wait.
     #[pyo3(signature = (timeout_s=None))]
-    fn next_arrival(&self, py: Python<'_>, timeout_s: Option<f64>) -> PyResult<Option<PyArrival>> {
+    fn next_arrival(
+        &self,
+        py: Python<'_>,
+        timeout_s: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Option<PyArrival>> {
         let until = until(timeout_s)?;
         let found = self.sleep(py, until, |slice| {
             let arrival = self.handle.next_arrival(slice);
@@ -499,7 +504,13 @@ impl PyHandle {
     }
 }
 
-fn until(timeout_s: Option<f64>) -> Result<Option<Instant>, Failure> {
-    let until = |timeout_s| Ok(Instant::now() + seconds("timeout_s", timeout_s)?);
-    timeout_s.map(until).transpose()
+fn until(timeout_s: Option<&Bound<'_, PyAny>>) -> Result<Option<Instant>, Failure> {
+    let Some(timeout_s) = timeout_s else {
+        return Ok(None);
+    };
+    let Ok(number) = timeout_s.extract::<f64>() else {
+        let allowed = format!("{NO_NEGATIVE}, or None");
+        return Err(bad(Refusal::new("timeout_s", shown(timeout_s), allowed)));
+    };
+    Ok(Some(Instant::now() + seconds("timeout_s", number)?))
 }

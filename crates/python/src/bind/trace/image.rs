@@ -9,10 +9,11 @@ use accelflow_trace::{
 };
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBytes, PyMapping};
 
 use super::failure::Failure;
 use super::node::{PyNode, parts};
+use crate::bind::parameters::shown;
 
 /// A linked trace memory (ATM): the words of traces, and the conditions that they test. Immutable.
 ///
@@ -152,18 +153,19 @@ impl PyImage {
     /// ''), then ('wait', '') where an arm reaches it and ('join', '') for the last arm. The arms
     /// of a fork or join follow one another. Raises TraceError, with the index of the step, for a
     /// fact that is missing, and after `max_visits` steps: each fork doubles the work after it, so
-    /// a trace may be very long.
+    /// a trace may be very long. Raises TraceError for a fact that is no integer of 64 bits.
     #[pyo3(signature = (name, facts, *, max_visits=100_000))]
     fn walk(
         &self,
         py: Python<'_>,
         name: &str,
-        facts: HashMap<String, i64>,
+        facts: &Bound<'_, PyAny>,
         max_visits: usize,
     ) -> PyResult<Vec<(&'static str, String)>> {
         let Some(walker) = Walker::new(&self.inner, name) else {
             return Err(Failure::unknown(name, self.known()).into());
         };
+        let facts = facts_of(facts)?;
         Ok(py.detach(|| follow(walker, &facts, max_visits))?)
     }
 
@@ -175,6 +177,30 @@ impl PyImage {
         let (words, traces) = (self.inner.words().len(), self.known().count());
         format!("<TraceImage of {traces} traces in {words} words>")
     }
+}
+
+fn facts_of(facts: &Bound<'_, PyAny>) -> PyResult<HashMap<String, i64>> {
+    let refused = |place: String, value: &Bound<'_, PyAny>, allowed: &str| -> PyErr {
+        Failure::new("bad_fact", Refusal::new(place, shown(value), allowed)).into()
+    };
+    let Ok(mapping) = facts.cast::<PyMapping>() else {
+        let allowed = "must be a mapping of names to whole numbers";
+        return Err(refused("facts".to_owned(), facts, allowed));
+    };
+    let mut found = HashMap::new();
+    for item in mapping.items()?.iter() {
+        let (name, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract()?;
+        let Ok(text) = name.extract::<String>() else {
+            return Err(refused("facts key".to_owned(), &name, "must be a str"));
+        };
+        let Ok(number) = value.extract::<i64>() else {
+            let place = format!("facts[{}]", shown(&name));
+            let allowed = "must be a whole number of at most 64 bits";
+            return Err(refused(place, &value, allowed));
+        };
+        found.insert(text, number);
+    }
+    Ok(found)
 }
 
 fn follow(

@@ -211,6 +211,7 @@ impl Measures {
         let stats = self.service_of(request);
         if request.caller.is_some() {
             stats.called.arrived += 1;
+            stats.called.counted += u64::from(request.measured);
             return;
         }
         stats.arrived += 1;

@@ -20,6 +20,9 @@ pub(crate) struct Queues {
     /// turned away since the start of the run because queues were full. Indexed by
     /// [`Accel::index`].
     pub accelerators: [(usize, u64); Accel::MOST],
+    /// Whether the operations of all accelerators wait in one queue of the manager. Operations are
+    /// then turned away because this queue is full, whatever accelerator they are for.
+    pub central: bool,
     /// For each accelerator type, the number of results that wait for output dispatchers, and the
     /// number of results that wait for an entry of an output queue. Indexed by [`Accel::index`].
     pub dispatchers: [(usize, usize); Accel::MOST],
@@ -33,18 +36,27 @@ struct Resource {
     turned_away: u64,
     /// Whether more work waits for the resource than its queue holds.
     full: bool,
+    /// Whether the resource is the processing elements of an accelerator.
+    elements: bool,
 }
+
+/// A resource that is less busy does not explain why a queue in front of it is full.
+const BUSY: f64 = 0.5;
 
 /// The resource that limits a saturated run: the busiest of those whose backlog grew over the
 /// window or that turned work away because their queues were full. The longest queue may be that of
 /// another resource: work that finds accelerators full queues up at the cores.
+///
+/// If all accelerators share a queue that turned work away, the limit is the resource that filled
+/// it, or the queue itself if none is busy.
 pub(crate) fn saturation(
     before: &Queues,
     after: &Queues,
     outcome: &SimulationResult,
     image: &Image,
 ) -> Saturation {
-    let resources = resources(before, after, outcome, image);
+    let mut resources = resources(before, after, outcome, image);
+    let shared = after.central.then(|| share_queue(&mut resources));
     let growing = |resource: &&Resource| {
         resource.waiting.1 > resource.waiting.0 || resource.turned_away > 0 || resource.full
     };
@@ -54,6 +66,9 @@ pub(crate) fn saturation(
         .filter(growing)
         .max_by(|a, b| a.utilization.total_cmp(&b.utilization))
         .or(longest);
+    let idle = cause.is_none_or(|cause| cause.utilization < BUSY);
+    let full = shared.as_ref().filter(|shared| idle && shared.full);
+    let cause = full.or(cause);
     let name = |resource: Option<&Resource>| resource.map_or(String::new(), |r| r.name.clone());
     Saturation {
         cause: name(cause),
@@ -94,6 +109,24 @@ fn resources(
     all
 }
 
+/// The queue that all accelerators share. What it turned away counts for no accelerator: an
+/// accelerator that has nothing in the queue did not fill it.
+fn share_queue(resources: &mut [Resource]) -> Resource {
+    let mut queue = resource("manager's queue", 1.0, (0, 0));
+    let turned_away: u64 = resources.iter().map(|resource| resource.turned_away).sum();
+    for accelerator in resources.iter_mut().filter(|resource| resource.elements) {
+        queue.waiting.0 += accelerator.waiting.0;
+        queue.waiting.1 += accelerator.waiting.1;
+        accelerator.turned_away = 0;
+        accelerator.full = turned_away > 0 && accelerator.waiting.1 > 0;
+    }
+    Resource {
+        turned_away,
+        full: turned_away > 0,
+        ..queue
+    }
+}
+
 fn resource(name: &str, utilization: f64, waiting: (usize, usize)) -> Resource {
     Resource {
         name: name.to_owned(),
@@ -101,6 +134,7 @@ fn resource(name: &str, utilization: f64, waiting: (usize, usize)) -> Resource {
         waiting,
         turned_away: 0,
         full: false,
+        elements: false,
     }
 }
 
@@ -115,6 +149,7 @@ fn elements(
     let utilization = outcome.accelerators[index].utilization;
     Resource {
         turned_away: after.1 - before.1,
+        elements: true,
         ..resource(name, utilization, (before.0, after.0))
     }
 }

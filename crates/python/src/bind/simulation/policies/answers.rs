@@ -12,6 +12,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyBool;
 
+use crate::bind::parameters::refusal_of;
 use crate::refused::refused;
 
 /// The longest time that a policy may return: a second, far longer than any decision.
@@ -187,11 +188,8 @@ fn chosen<T: Copy>(
     let value = answer.getattr(field)?;
     let known = names.iter().map(|(name, _)| *name);
     let Ok(text) = value.extract::<String>() else {
-        return Err(refused_value(
-            field,
-            &value,
-            &format!("must be {}", any_of(known)),
-        ));
+        let allowed = format!("must be {}", any_of(known));
+        return Err(refused(refusal_of(field, &value, allowed)));
     };
     let found = names.iter().find(|(name, _)| *name == text);
     match found {
@@ -201,6 +199,5 @@ fn chosen<T: Copy>(
 }
 
 fn refused_value(field: &str, value: &Bound<'_, PyAny>, allowed: &str) -> PyErr {
-    let shown = value.repr().map(|text| text.to_string());
-    refused(Refusal::new(field, shown.unwrap_or_default(), allowed))
+    refused(refusal_of(field, value, allowed.to_owned()))
 }
