@@ -60,8 +60,8 @@ impl Record {
         }
     }
 
-    /// Encodes `value`, the result of `function`, as a record. `self` is the record of the
-    /// function's arguments. The bytes of the result replace the content of `out`. For gRPC,
+    /// Encodes `value`, what `function` returns, into `out`, whose content is replaced. `self` is
+    /// the type of the function's arguments, of which the type of its result is known. For gRPC,
     /// `function` is ignored: the result is the response of the method of `self`.
     ///
     /// # Errors

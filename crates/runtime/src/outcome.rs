@@ -16,15 +16,15 @@ pub struct Message<'a> {
     /// data for any other trace.
     pub bytes: &'a [u8],
     /// Whether a core has already decrypted the bytes, so that TCP and Decr pass them on unchanged. A
-    /// core does so, for example, for TLS records that do not end with the message.
+    /// core does so, for example, if the end of the message is inside a TLS record.
     pub opened: bool,
     /// The data format of the bytes, if they are application data.
     pub format: Format,
     /// The kind of the message and its header; [`Call::None`] for a received RPC message, whose
     /// bytes contain the header.
     pub call: Call,
-    /// The type of the bytes, if they are a record (a checked message in wire form) instead of JSON
-    /// text.
+    /// The type of the bytes, if they are a record instead of JSON text: an encoded message that was
+    /// checked against its schema.
     pub record: Option<Record>,
     /// The key by which LdB (load balancing) chooses a core if its policy is affinity. Equal keys
     /// prefer the same core.

@@ -108,7 +108,7 @@ pub struct Comparison<'c> {
     /// service. Services in `slos` ignore their factors.
     pub slo_factors: &'c BTreeMap<String, f64>,
     /// The ID of the tenant that sends each service's requests, indexed like the services of the
-    /// plan; 0 for services without an entry.
+    /// plan. If there are fewer IDs than services, the other services have the tenant 0.
     pub tenants: &'c [u16],
     /// The priority of each service's requests, indexed like the services of the plan; 0 for
     /// services without an entry. Requests with a higher value go first in queues that are ordered

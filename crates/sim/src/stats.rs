@@ -547,7 +547,7 @@ pub struct Operated {
     /// The simulated time at which the operation ended or, if a core executed the operation, at
     /// which the trace was given to the core.
     pub at: Time,
-    /// Index in the plan of the request's service.
+    /// Index of the request's service among the services of the plan.
     pub service: usize,
     /// Sequence number of the request within its service, from 0. Requests that services send to
     /// each other have a random ID with the highest bit set instead.

@@ -49,7 +49,7 @@ threads_option = click.option(
 
 
 def budget_option(default: str) -> Callable[[_Command], _Command]:
-    """Return the option ``--budget``, the length and number of simulations.
+    """Return the option ``--budget``, the name of a length and number of simulations.
 
     `default` is its default value.
     """

@@ -91,9 +91,9 @@ class Judge:
     def of(self, scenario: Scenario, stage: str, *, best: float = math.inf) -> Evaluation:
         """Simulate `scenario` until its distance is steady; return the evaluated point.
 
-        `stage` names the part of the search. The number of seeds is doubled until then. The
-        doubling also ends if the point is clearly worse than the distance `best`, or is not
-        expected to become steady.
+        The number of seeds is doubled until the distance is steady, the point is clearly worse
+        than the distance `best`, or it is not expected to become steady. `stage` names the part of
+        the search.
         """
         found = self.with_seeds(scenario, stage, self.lengths.seeds)
         while not found.steady and self._worth_more(found, best):

@@ -252,8 +252,8 @@ def _of_seed(by_seeds: Mapping[_Seeds, Sequence[_Search]], seed: int) -> Service
 def step_at(definition: Definition, place: tuple[str, str], budget: Budget) -> float:
     """Return the factor between the rates that a search tries at `place`, (point, system).
 
-    The factor is that of the budget. It is smaller if that step would change a figure by so much
-    that the figure might no longer agree with the paper's.
+    The factor is that of the budget, or a smaller one: an error of one step must not decide whether
+    a reported value agrees with the paper's.
     """
     steps = [
         1 + _ERROR * reported.scale / _slope(row, reported.value)

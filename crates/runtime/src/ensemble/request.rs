@@ -11,8 +11,8 @@ use crate::outcome::{Conversation, Detail, Message};
 use crate::peer::Peer;
 use crate::terms::Terms;
 
-/// A request to run a trace: its payload, connections and terms. The run continues without the
-/// thread that began it.
+/// A request to run a trace: its payload, its connections, and its tenant, priority and deadline.
+/// The run continues without the thread that began it.
 pub struct TraceRequest {
     /// The name of the trace to run.
     pub name: String,
@@ -25,8 +25,8 @@ pub struct TraceRequest {
     /// The kind of the message and its header. Not needed for a received RPC message, whose bytes
     /// contain the header.
     pub call: Call,
-    /// The type of the payload, if the payload is a record (a checked message in wire form) instead
-    /// of JSON text.
+    /// The type of the payload, if the payload is a record instead of JSON text: an encoded message
+    /// that was checked against its schema.
     pub record: Option<Record>,
     /// The key by which LdB (load balancing) chooses a core if its policy is affinity. Equal keys
     /// prefer the same core.

@@ -260,8 +260,9 @@ impl RemoteWaits {
         self.with_distribution(trace, WaitDistribution::constant(time))
     }
 
-    /// Sets the distribution of the times that remote sides take to answer to the trace `trace`. Its
-    /// origin in [`Profile::parameters`](super::Profile::parameters) is "given by the user".
+    /// Sets the distribution of the times that remote sides take to answer what the trace `trace`
+    /// sends. [`Profile::parameters`](super::Profile::parameters) gives the origin of these times as
+    /// "given by the user".
     #[must_use]
     pub fn with_distribution(mut self, trace: &str, distribution: WaitDistribution) -> RemoteWaits {
         self.put(trace, Wait::of(distribution, GIVEN));

@@ -16,7 +16,7 @@ use super::service::{Chain, Service};
 /// One path through the branches of a chain of traces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChainPath {
-    /// The chain with exactly the payload values that its branches test on this path.
+    /// The chain with the payload values that lead it along this path, and no others.
     pub chain: Chain,
     /// The number of branches on this path, including those in the arms of forks.
     pub conditionals: u32,

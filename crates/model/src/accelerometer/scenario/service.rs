@@ -62,8 +62,8 @@ impl Scenario {
 /// L: the cycles to move one offload to the accelerator: a fixed part, and a part per byte.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Transfer {
-    /// The part that is the same for offloads of any size. It is the whole of L on a pipelined
-    /// interface, or if only the mean of L is known.
+    /// The cycles to move one offload to the accelerator (L) that do not depend on its size. All
+    /// cycles count here on a pipelined interface, or if only their mean is known.
     pub fixed: MeanCycles,
     /// The cycles that each byte of an offload adds; 0 on a pipelined interface.
     pub per_byte: MeanCycles,
