@@ -177,12 +177,12 @@ def test_values_of_a_study_are_refused_when_it_is_read(
         (
             SCENARIO,
             "[scenario]\norchestrators = ['relief', 'accelflow']\n",
-            "scenario.orchestrators = ['relief', 'accelflow']: must be left out: find.system is",
+            "scenario.orchestrators = ['relief', 'accelflow']: must be left out, since the",
         ),
         (
             SCENARIO,
             "[scenario]\norchestrators = ['relief']\n",
-            "scenario.orchestrators = ['relief']: must be left out: find.system is accelflow",
+            "scenario.orchestrators = ['relief']: must be left out, since the search's own sys",
         ),
         (
             "p99_us = 250",
@@ -222,7 +222,7 @@ def test_a_question_may_repeat_its_system_as_the_only_orchestrator(
     found = question_of(
         text.replace(SCENARIO, f"[scenario]\norchestrators = ['{name}']\n"), tmp_path
     )
-    assert found.study.scenario["orchestrators"] == ("relief",)
+    assert found.simulated.scenario["orchestrators"] == ("relief",)
 
 
 def test_an_end_of_the_axes_that_no_design_can_have_is_refused_with_the_axes(

@@ -6,12 +6,13 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
+from os import PathLike
 from typing import Any, Final
 
+from accelflow.errors import file_path, instance_of, refused
 from accelflow.studies.look import Look, look_until_clear
 from accelflow.studies.points import Points, check_point
-from accelflow.studies.question import Question
+from accelflow.studies.question import Goal, Question
 from accelflow.studies.sweep import Runner, runner_of
 from accelflow.time_limit import TimeLimit, TimeUpError
 
@@ -63,7 +64,7 @@ class Answer:
 
 def find(  # noqa: PLR0913 (options, by name)
     question: Question,
-    place: Path,
+    place: str | PathLike[str],
     *,
     workers: int | None = None,
     runner: Runner | None = None,
@@ -80,15 +81,19 @@ def find(  # noqa: PLR0913 (options, by name)
     with the number of values tried and the expected number. After `time_limit_s` seconds, running
     simulations are abandoned, and the result has the state of the search.
 
-    Raises InputError for a value that cannot be simulated, and AccelflowError for a folder in use,
-    or if the time limit expires before the first value is simulated.
+    Raises InputError for a value that cannot be simulated, and for a :class:`Goal`, which
+    :func:`accelflow.studies.optimize` takes. Raises AccelflowError for a folder in use, or if the
+    time limit expires before the first value is simulated.
     """
-    limit = TimeLimit(time_limit_s)
+    if isinstance(question, Goal):
+        raise refused("question", "Goal", "must be a Question; studies.optimize takes a Goal")
+    instance_of("question", question, (Question,), "a Question")
+    place, limit = file_path("place", place), TimeLimit(time_limit_s)
     for end in (question.values.low, question.values.high):
-        check_point(question.study, _point(question, end))
+        check_point(question.simulated, _point(question, end))
     tried: dict[float, Tried] = {}
 
-    with Points.of(question.study, place, runner_of(workers, runner), limit) as points:
+    with Points.of(question.simulated, place, runner_of(workers, runner), limit) as points:
 
         def at(value: float) -> Tried:
             if value not in tried:

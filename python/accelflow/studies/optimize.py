@@ -17,16 +17,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from os import PathLike
 from pathlib import Path
 from typing import Any, Final
 
 from accelflow import chip
-from accelflow.errors import AccelflowError, refused
+from accelflow.errors import AccelflowError, file_path, instance_of, refused
 from accelflow.files import write_whole
 from accelflow.parameters import configured
 from accelflow.studies.look import Look, look_until_clear
 from accelflow.studies.points import Points, check_point
-from accelflow.studies.question import Goal
+from accelflow.studies.question import Goal, Question
 from accelflow.studies.study import Study
 from accelflow.studies.sweep import Runner, runner_of
 from accelflow.time_limit import TimeLimit, TimeUpError
@@ -73,7 +74,7 @@ class Front:
 
 def optimize(  # noqa: PLR0913 (options, by name)
     goal: Goal,
-    place: Path,
+    place: str | PathLike[str],
     *,
     workers: int | None = None,
     runner: Runner | None = None,
@@ -88,13 +89,17 @@ def optimize(  # noqa: PLR0913 (options, by name)
     a design that cannot be simulated. Raises AccelflowError for a folder in use, if Optuna is not
     installed, and if the time limit expires before the first design is simulated.
     """
+    if isinstance(goal, Question):
+        raise refused("goal", "Question", "must be a Goal; studies.find takes a Question")
+    instance_of("goal", goal, (Goal,), "a Goal")
+    place = file_path("place", place)
     optuna = _imported()
     limit, run = TimeLimit(time_limit_s), runner_of(workers, runner)
     for corner in ("low", "high"):
         ends = {name: _given(getattr(axis, corner), axis) for name, axis in goal.ranges.items()}
-        check_point(goal.study, ends)
+        check_point(goal.simulated, ends)
     _check_cost(goal)
-    with Points.of(goal.study, place, run, limit) as points:
+    with Points.of(goal.simulated, place, run, limit) as points:
         search = _Search(goal, points, limit, progress)
         try:
             _propose(optuna, goal, search)
@@ -126,7 +131,9 @@ def _check_cost(goal: Goal) -> None:
     """Raise InputError if the cheapest corner costs as much as the dearest."""
     ranges = goal.ranges
     cheap, dear = (
-        _cost(goal.study, goal.minimize, {name: axis.at(share) for name, axis in ranges.items()})
+        _cost(
+            goal.simulated, goal.minimize, {name: axis.at(share) for name, axis in ranges.items()}
+        )
         for share in (0.0, 1.0)
     )
     if cheap == dear:
@@ -193,7 +200,7 @@ class _Search:
         return min(holding, key=lambda design: (design.cost, _ratio(design)), default=None)
 
     def _cost(self, values: Point) -> float:
-        return _cost(self._goal.study, self._goal.minimize, values)
+        return _cost(self._goal.simulated, self._goal.minimize, values)
 
 
 def _cost(study: Study, minimize: str, values: Point) -> float:

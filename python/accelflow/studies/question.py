@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any, Final
 
-from accelflow.errors import LEFT_OUT, reading, refused, whole_number
+from accelflow.errors import LEFT_OUT, InputError, instance_of, reading, refused, whole_number
 from accelflow.files import parse_toml, read_text
 from accelflow.simulation import systems
 from accelflow.studies.study import (
@@ -46,52 +47,86 @@ MOST_LIMIT: Final = 1e12
 
 
 @dataclass(frozen=True, kw_only=True)
-class Question:
-    """A search for the least (with `most`, the greatest) value of an axis that meets all limits.
-
-    `study` has the scenario, `name` is the name of the axis, and `values` its range. `limits` has
-    the largest allowed value of measures (:data:`LIMITS`) of every service under `system`. With
-    `slo`, the P99 of each service must also be within its SLO. The limits must become harder to
-    meet from one end of the range to the other. Each value is simulated with up to `most_seeds`
-    seeds, until the decision is clear.
-    """
+class _Search:
+    """What both kinds of search have: a scenario, its system, and limits with their seeds."""
 
     study: Study
     system: str
-    name: str
-    most: bool
-    values: Range
     limits: Mapping[str, float] = field(default_factory=dict)
     slo: bool = False
     most_seeds: int = 16
 
     def __post_init__(self) -> None:
-        """Refuse limits that a search would misread."""
-        _limits({**self.limits, "slo": self.slo}, "limits")
+        """Raise InputError for values that a search would misread."""
+        instance_of("study", self.study, (Study,), "a Study")
+        for name in ("axes", "points"):
+            if given := getattr(self.study, name):
+                raise refused(f"study.{name}", given, "must be left out in a search")
+        _check_system(self.study, self.system)
+        _check_limits(self.limits, slo=self.slo)
+        whole_number("most_seeds", self.most_seeds, LEAST_SEEDS, MOST_SEEDS)
+
+    @property
+    def simulated(self) -> Study:
+        """The study with `system` as the only system of its scenario."""
+        scenario = {**self.study.scenario, "orchestrators": (self.system,)}
+        return replace(self.study, scenario=scenario)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Goal:
-    """A search for the cheapest design (a value of each of `axes`) that meets all limits.
+class Question(_Search):
+    """A search for the least (with `most`, the greatest) value of an axis that meets all limits.
 
-    `study` has the scenario, and limits hold under `system`. `minimize` is one of :data:`COSTS`.
-    `limits`, `slo` and `most_seeds` are as in :class:`Question`. An optimiser with the seed `seed`
-    proposes `trials` designs; then the elements of the best design are lowered one by one.
+    `study` has the scenario, without axes and points, and `system` is the identifier of the system
+    that is simulated. `name` is the name of the axis, and `values` its range. `limits` has
+    the largest allowed value of measures (:data:`LIMITS`) of every service. With
+    `slo`, the P99 of each service must also be within its SLO. The limits must become harder to
+    meet from one end of the range to the other. Each value is simulated with up to `most_seeds`
+    seeds, at least 4, until the decision is clear. Raises InputError for a value that is not
+    allowed, and for a scenario with other systems.
     """
 
-    study: Study
-    system: str
+    name: str
+    most: bool
+    values: Range
+
+    def __post_init__(self) -> None:
+        """Raise InputError for values that a search would misread."""
+        super().__post_init__()
+        _check_searched("name", self.name)
+        instance_of("most", self.most, (bool,), "True or False")
+        _check_values("values", self.name, self.values)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Goal(_Search):
+    """A search for the cheapest design (a value of each of `axes`) that meets all limits.
+
+    `minimize` is one of :data:`COSTS`, and the values of each of `axes` are a range.
+    `study`, `system`, `limits`, `slo` and `most_seeds` are as in :class:`Question`. An optimiser
+    with the seed `seed` proposes `trials` designs; then the elements of the best design are lowered
+    one by one. Raises InputError for a value that is not allowed.
+    """
+
     minimize: str
-    axes: tuple[Axis, ...]
-    limits: Mapping[str, float] = field(default_factory=dict)
-    slo: bool = False
-    most_seeds: int = 16
+    axes: Sequence[Axis]
     trials: int = 50
     seed: int = 1
 
     def __post_init__(self) -> None:
-        """Refuse limits that a search would misread."""
-        _limits({**self.limits, "slo": self.slo}, "limits")
+        """Raise InputError for values that a search would misread."""
+        if self.minimize not in COSTS:
+            raise refused("minimize", self.minimize, known=COSTS)
+        super().__post_init__()
+        listed = isinstance(self.axes, list | tuple) and len(self.axes) > 0
+        if not listed or not all(isinstance(axis, Axis) for axis in self.axes):
+            raise refused("axes", self.axes, "must be a list with an Axis")
+        for axis in self.axes:
+            _check_searched("axes key", axis.name)
+            _check_values(f"axes.{axis.name}", axis.name, axis.values)
+        check_once("axes key", [axis.name for axis in self.axes])
+        whole_number("trials", self.trials, 1, MOST_TRIALS)
+        whole_number("seed", self.seed, 0, 2**32 - 1)
 
     @property
     def ranges(self) -> dict[str, Range]:
@@ -135,49 +170,52 @@ def _question(study: Study, tree: Mapping[str, Any]) -> Question:
     if ("least" in tree) == ("most" in tree):
         allowed = "must have exactly one of the keys least, most and minimize"
         raise refused("find", sorted(tree), allowed)
-    most = "most" in tree
-    name = tree["most" if most else "least"]
-    if not isinstance(name, str):
-        raise refused(
-            "find.most" if most else "find.least",
-            name,
-            "must be a field of a scenario, config.KEY or chip, as a string",
+    wanted = "most" if "most" in tree else "least"
+    name = tree[wanted]
+    _check_searched(f"find.{wanted}", name)
+    with _named_as_in_file({"name": wanted, "values": "range"}):
+        return Question(
+            study=study,
+            name=name,
+            most=wanted == "most",
+            values=_range("find.range", tree.get("range", LEFT_OUT), name),
+            **_common(tree),
         )
-    _check_searched("find.most" if most else "find.least", name)
-    system = _system(tree, study)
-    limits, slo = _limits(tree.get("limits", LEFT_OUT))
-    return Question(
-        study=_of_system(study, system),
-        system=system,
-        name=name,
-        most=most,
-        values=_range("find.range", tree.get("range", LEFT_OUT), name),
-        limits=limits,
-        slo=slo,
-        most_seeds=_most_seeds(tree),
-    )
 
 
 def _goal(study: Study, tree: Mapping[str, Any]) -> Goal:
     for key in tree:
         if key not in GOAL_KEYS:
             raise refused("find key", key, known=GOAL_KEYS)
-    minimize = tree["minimize"]
-    if minimize not in COSTS:
-        raise refused("find.minimize", minimize, known=COSTS)
-    system = _system(tree, study)
-    limits, slo = _limits(tree.get("limits", LEFT_OUT))
-    return Goal(
-        study=_of_system(study, system),
-        system=system,
-        minimize=minimize,
-        axes=_goal_axes(tree.get("axes", LEFT_OUT)),
-        limits=limits,
-        slo=slo,
-        most_seeds=_most_seeds(tree),
-        trials=whole_number("find.trials", tree.get("trials", 50), 1, MOST_TRIALS),
-        seed=whole_number("find.seed", tree.get("seed", 1), 0, 2**32 - 1),
-    )
+    with _named_as_in_file({}):
+        return Goal(
+            study=study,
+            minimize=tree["minimize"],
+            axes=_goal_axes(tree.get("axes", LEFT_OUT)),
+            **{key: tree[key] for key in ("trials", "seed") if key in tree},
+            **_common(tree),
+        )
+
+
+def _common(tree: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields that both kinds of search have, from the table ``[find]``."""
+    given = tree.get("limits", LEFT_OUT)
+    limits = {**given} if isinstance(given, Mapping) else given
+    slo = limits.pop("slo", False) if isinstance(limits, dict) else False
+    seeds = {"most_seeds": tree["most_seeds"]} if "most_seeds" in tree else {}
+    return {"system": tree.get("system", "accelflow"), "limits": limits, "slo": slo, **seeds}
+
+
+@contextmanager
+def _named_as_in_file(keys: Mapping[str, str]) -> Iterator[None]:
+    """Name fields of a search in errors of the block as in a file; `keys` has other keys."""
+    try:
+        yield
+    except InputError as error:
+        place = str(error.place)
+        if place.startswith(("find", "scenario")):
+            raise
+        raise error.at(f"find.{keys.get(place, place)}") from error
 
 
 def _goal_axes(tree: object) -> tuple[Axis, ...]:
@@ -187,12 +225,14 @@ def _goal_axes(tree: object) -> tuple[Axis, ...]:
     for name, values in axes_by_name(tree):
         _check_searched("find.axes key", name)
         axes.append(Axis(name=name, values=_range(f"find.axes.{name}", values, name)))
-    check_once("find.axes key", [axis.name for axis in axes])
     return tuple(axes)
 
 
-def _check_searched(place: str, name: str) -> None:
+def _check_searched(place: str, name: object) -> None:
     """Raise InputError unless `name` is an axis with numbers."""
+    if not isinstance(name, str):
+        allowed = "must be a field of a scenario, config.KEY or chip, as a string"
+        raise refused(place, name, allowed)
     check_axis(place, name)
     if name not in number_axes():
         allowed = "must be an axis with numbers, such as rate_rps or config.pes.TCP"
@@ -200,48 +240,46 @@ def _check_searched(place: str, name: str) -> None:
 
 
 def _range(place: str, tree: object, name: str) -> Range:
-    """Return the range of the axis `name`; it must be whole if the axis is."""
+    """Return the range of the axis `name` in a file."""
     found = read_range(place, tree)
-    if number_axes()[name] and not found.whole:
-        given = tree.get("whole", LEFT_OUT) if isinstance(tree, Mapping) else found.whole
-        raise refused(f"{place}.whole", given, f"must be true, since {name} is a whole number")
+    given = tree.get("whole", LEFT_OUT) if isinstance(tree, Mapping) else LEFT_OUT
+    _check_values(place, name, found, given)
     return found
 
 
-def _system(tree: Mapping[str, Any], study: Study) -> str:
+def _check_values(place: str, name: str, values: object, given: object = False) -> None:
+    """Raise InputError unless `values` is a range that the axis `name` can have.
+
+    It must be whole if the axis is; `given` is what the message shows as the value of that.
+    """
+    instance_of(place, values, (Range,), "a Range")
+    if isinstance(values, Range) and number_axes()[name] and not values.whole:
+        raise refused(f"{place}.whole", given, f"must be true, since {name} is a whole number")
+
+
+def _check_system(study: Study, system: object) -> None:
     names = dict(systems())
-    system = tree.get("system", "accelflow")
-    if system not in list(names):  # a list, since `system` may be anything
-        raise refused("find.system", system, known=names)
+    if not isinstance(system, str) or system not in names:
+        raise refused("system", system, known=names)
     given = study.scenario.get("orchestrators", [system])
-    if given not in ([system], [names[system]]):
-        raise refused("scenario.orchestrators", given, f"must be left out: find.system is {system}")
-    return str(system)
+    if not isinstance(given, list | tuple) or [*given] not in ([system], [names[system]]):
+        allowed = f"must be left out, since the search's own system is {system}"
+        raise refused("scenario.orchestrators", given, allowed)
 
 
-def _of_system(study: Study, system: str) -> Study:
-    return replace(study, scenario={**study.scenario, "orchestrators": (system,)})
-
-
-def _most_seeds(tree: Mapping[str, Any]) -> int:
-    return whole_number("find.most_seeds", tree.get("most_seeds", 16), LEAST_SEEDS, MOST_SEEDS)
-
-
-def _limits(tree: object, place: str = "find.limits") -> tuple[dict[str, float], bool]:
+def _check_limits(limits: object, *, slo: object) -> None:
     # The value false is no limit; slo = 0 is refused below.
-    if not isinstance(tree, Mapping) or all(value is False for value in tree.values()):
+    if not isinstance(limits, Mapping) or not (limits or slo is not False):
         allowed = "must be a table with a limit, such as p99_us = 900 or slo = true"
-        raise refused(place, tree, allowed)
-    limits = dict(tree)
-    slo = limits.pop("slo", False)
+        shown = {**limits, "slo": slo} if isinstance(limits, Mapping) else limits
+        raise refused("limits", shown, allowed)
     if not isinstance(slo, bool):
-        raise refused(f"{place}.slo", slo, "must be true or false")
+        raise refused("limits.slo", slo, "must be true or false")
     for name, value in limits.items():
         if name not in LIMITS:
-            raise refused(f"{place} key", name, known=[*LIMITS, "slo"])
+            raise refused("limits key", name, known=[*LIMITS, "slo"])
         number = isinstance(value, int | float) and not isinstance(value, bool)
         if name == "slo_missed_ratio" and (not number or not 0 < value < 1):
-            raise refused(f"{place}.{name}", value, "must be a number above 0 and below 1")
+            raise refused(f"limits.{name}", value, "must be a number above 0 and below 1")
         if not number or not 0 < value <= MOST_LIMIT:
-            raise refused(f"{place}.{name}", value, "must be a number above 0, at most 1e12")
-    return {name: float(value) for name, value in limits.items()}, slo
+            raise refused(f"limits.{name}", value, "must be a number above 0, at most 1e12")

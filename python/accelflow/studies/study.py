@@ -57,6 +57,9 @@ OF_SCENARIO: Final = tuple(name for name in _SCENARIO if name not in ("seed", "c
 KEYS: Final = ("schema", "scenario", "design", "axes", "points")
 DESIGN_KEYS: Final = ("kind", "points", "seeds", "seed")
 RANGE_KEYS: Final = ("from", "to", "points", "scale", "whole")
+#: The fields of a study for the keys of its design in a file, except the kind.
+DESIGN_FIELDS: Final = {"points": "count", "seeds": "seeds", "seed": "draw"}
+_NO_COUNT: Final = "must be left out unless the kind of design is latin_hypercube"
 #: The fields of a range's ends, by their keys in a file.
 ENDS: Final = {"from": "low", "to": "high"}
 SCALES: Final = ("linear", "log")
@@ -126,7 +129,7 @@ class Axis:
 
     The name is a field of a scenario, ``config.KEY`` for a parameter of the server, or ``chip``.
     The values are a list or a range. Raises InputError for an unknown name, for an empty list, and
-    for a value that is not finite.
+    for a value that is not finite or is given twice.
     """
 
     name: str
@@ -141,6 +144,8 @@ class Axis:
             raise refused(self.name, self.values, "must be a Range, or a list with values")
         for number, value in enumerate(self.values):
             _check_finite(f"{self.name}[{number}]", value)
+        if any(self.values.count(value) > 1 for value in self.values):
+            raise refused(self.name, self.values, "must have each value once")
 
     @property
     def count(self) -> int:
@@ -159,8 +164,10 @@ class Study:
     one of :data:`KINDS`. `axes` are those of a grid or a Latin hypercube, and `points` the points
     of a ``list``, each with a value by the axis's name. The value of the axis ``chip`` is a chip's
     file or the name of a packaged chip. `count` is the number of points of a Latin hypercube, drawn
-    with the seed `draw`. Each point is simulated once with each of `seeds`. Files in the study are
-    relative to `folder`. Raises InputError for a value that is not allowed.
+    with the seed `draw`; a list of values is drawn from evenly. Each point is simulated once with
+    each of `seeds`, which are a list of seeds or their number. Files in the study are relative to
+    `folder`. Raises InputError for a value that is not allowed, and for one that the kind of design
+    does not use.
     """
 
     scenario: Mapping[str, Any] = field(default_factory=dict)
@@ -169,7 +176,7 @@ class Study:
     points: Sequence[Mapping[str, Any]] = ()
     count: int = 0
     draw: int = 1
-    seeds: Sequence[int] = (1,)
+    seeds: Sequence[int] | int = (1,)
     folder: Path = Path()
 
     def __post_init__(self) -> None:
@@ -177,6 +184,7 @@ class Study:
         if self.kind not in KINDS:
             raise refused("kind", self.kind, known=KINDS)
         check_once("axes", [axis.name for axis in self.axes])
+        self._check_kind()
         _check_keys("scenario key", self.scenario, OF_SCENARIO)
         for name, value in self.scenario.items():
             _check_finite(f"scenario.{name}", value)
@@ -184,12 +192,33 @@ class Study:
             for name, value in point.items():
                 check_axis(f"points[{number}]", name)
                 _check_finite(f"points[{number}].{name}", value)
-        whole_number("count", self.count, 2 if self.kind == "latin_hypercube" else 0, MOST_POINTS)
         whole_number("draw", self.draw, 0, 2**32 - 1)
-        if not self.seeds:
-            raise refused("seeds", list(self.seeds), "must have at least one seed")
-        for seed in self.seeds:
-            whole_number("seeds", seed, 0, 2**64 - 1)
+        _check_seeds(self.seeds)
+        if self.most_simulations > MOST_POINTS:
+            allowed = f"must be at most {MOST_POINTS:,}"
+            raise refused("points times seeds", self.most_simulations, allowed)
+
+    def _check_kind(self) -> None:
+        """Raise InputError for fields that the kind of design does not use, or that it lacks."""
+        if self.kind == "list":
+            if self.axes:
+                names = [axis.name for axis in self.axes]
+                raise refused("axes", names, "must be left out, since the kind of design is list")
+            if not self.points:
+                allowed = "must have a point, since the kind of design is list"
+                raise refused("points", list(self.points), allowed)
+        elif self.points:
+            allowed = f"must be left out unless the kind of design is list; it is {self.kind}"
+            raise refused("points", list(self.points), allowed)
+        if self.kind == "latin_hypercube":
+            whole_number("count", self.count, 2, MOST_POINTS)
+        elif self.count != 0:
+            raise refused("count", self.count, _NO_COUNT)
+
+    @property
+    def each_seed(self) -> Sequence[int]:
+        """The seeds of each point: `seeds`, or 1 and the following if that is a number."""
+        return range(1, self.seeds + 1) if isinstance(self.seeds, int) else self.seeds
 
     @property
     def names(self) -> list[str]:
@@ -206,7 +235,7 @@ class Study:
             "latin_hypercube": self.count,
             "grid": math.prod(axis.count for axis in self.axes),
         }
-        return counts[self.kind] * len(self.seeds)
+        return counts[self.kind] * len(self.each_seed)
 
     def at(self, point: Mapping[str, Any], seed: int) -> Scenario:
         """Return the scenario at `point` (a value by the axis's name) with the seed `seed`.
@@ -280,52 +309,24 @@ def read_tree(tree: Mapping[str, Any], folder: Path, *, axes: bool = True) -> St
         raise refused("design.kind", kind, known=KINDS)
     found = _axes(tree.get("axes", {}), kind)
     points = _points(tree.get("points", []))
-    if axes:
-        _check_kind(kind, found, points, design)
-    study = Study(
-        scenario=scenario,
-        kind=kind,
-        axes=found,
-        points=points,
-        count=whole_number("design.points", design.get("points", 0), 0, MOST_POINTS),
-        draw=whole_number("design.seed", design.get("seed", 1), 0, 2**32 - 1),
-        seeds=_seeds(design.get("seeds", 1)),
-        folder=folder,
-    )
-    if study.most_simulations > MOST_POINTS:
-        allowed = f"must be at most {MOST_POINTS:,}"
-        raise refused("points times seeds", study.most_simulations, allowed)
-    return study
-
-
-def _check_kind(
-    kind: str,
-    axes: Sequence[Axis],
-    points: Sequence[Mapping[str, Any]],
-    design: Mapping[str, Any],
-) -> None:
-    """Raise InputError for settings that the kind of design does not use, or that it lacks."""
-    if kind == "list":
-        if axes:
-            names = [axis.name for axis in axes]
-            raise refused("axes", names, "must be left out, since design.kind is list")
-        if not points:
-            allowed = "must be given as [[points]], since design.kind is list"
-            raise refused("points", LEFT_OUT, allowed)
-    elif points:
-        raise refused(
-            "points", list(points), f"must be left out unless design.kind is list; it is {kind}"
-        )
-    elif not axes:
+    if axes and kind == "list" and not (found or points):
+        allowed = "must be given as [[points]], since the kind of design is list"
+        raise refused("points", LEFT_OUT, allowed)
+    if axes and kind != "list" and not (found or points):
         raise refused("axes", LEFT_OUT, "must be a table of the axes")
-    if kind == "latin_hypercube":
-        whole_number("design.points", design.get("points", LEFT_OUT), 2, MOST_POINTS)
-    elif "points" in design:
-        raise refused(
-            "design.points",
-            design["points"],
-            "must be left out unless design.kind is latin_hypercube",
+    given = {DESIGN_FIELDS[key]: design[key] for key in design if key != "kind"}
+    if axes and kind == "latin_hypercube":
+        given = {"count": LEFT_OUT, **given}
+    elif given.get("count") == 0:
+        raise refused("design.points", 0, _NO_COUNT)
+    try:
+        return Study(
+            scenario=scenario, kind=kind, axes=found, points=points, folder=folder, **given
         )
+    except InputError as error:
+        keys = {name: f"design.{key}" for key, name in DESIGN_FIELDS.items()}
+        place = str(error.place)
+        raise error.at(keys.get(place, place)) from error
 
 
 def _scenario(tree: object, folder: Path) -> dict[str, Any]:
@@ -343,7 +344,11 @@ def _axes(tree: object, kind: str) -> tuple[Axis, ...]:
     found = []
     for name, value in axes_by_name(_table("axes", tree)):
         check_axis("axis", name)
-        found.append(Axis(name=name, values=_values(f"axes.{name}", value, kind)))
+        values = _values(f"axes.{name}", value, kind)
+        try:
+            found.append(Axis(name=name, values=values))
+        except InputError as error:
+            raise error.at(f"axes.{error.place}") from error
     return tuple(found)
 
 
@@ -395,8 +400,6 @@ def _values(place: str, value: object, kind: str) -> Range | tuple[Any, ...]:
     if not isinstance(value, list) or not value:
         raise refused(place, value, "must be a list with values, or a table with from and to")
     check_plain(place, value)
-    if any(value.count(item) > 1 for item in value):
-        raise refused(place, value, "must have each value once")
     return tuple(value)
 
 
@@ -445,15 +448,17 @@ def _points(tree: object) -> tuple[Mapping[str, Any], ...]:
     return tuple(found)
 
 
-def _seeds(value: object) -> tuple[int, ...]:
-    if isinstance(value, list):
-        found = tuple(whole_number("design.seeds", seed, 0, 2**64 - 1) for seed in value)
-        if not found or len(set(found)) < len(found):
-            raise refused("design.seeds", value, "must have at least one seed, and each once")
-        return found
-    if isinstance(value, int):
-        return tuple(range(1, whole_number("design.seeds", value, 1, MOST_SEEDS) + 1))
-    raise refused("design.seeds", value, "must be the number of seeds, or a list of seeds")
+def _check_seeds(value: object) -> None:
+    """Raise InputError unless `value` is a number of seeds, or a sequence with each seed once."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        whole_number("seeds", value, 1, MOST_SEEDS)
+        return
+    if not isinstance(value, Sequence) or isinstance(value, str | bytes):
+        raise refused("seeds", value, "must be the number of seeds, or a list of seeds")
+    for seed in () if isinstance(value, range) else value:
+        whole_number("seeds", seed, 0, 2**64 - 1)
+    if not value or len(set(value)) < len(value):
+        raise refused("seeds", list(value), "must have at least one seed, and each once")
 
 
 def _check_finite(place: str, value: object) -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 
-from accelflow.errors import InputError, whole_number
+from accelflow.errors import InputError, file_path, instance_of, whole_number
 from accelflow.studies.batches import Batch, batched
 from accelflow.studies.folder import Folder
 from accelflow.studies.local import run_here
@@ -43,7 +44,7 @@ class SweepResults:
 
 def sweep(  # noqa: PLR0913 (options, by name)
     study: Study,
-    place: Path,
+    place: str | PathLike[str],
     *,
     workers: int | None = None,
     strict: bool = False,
@@ -68,7 +69,8 @@ def sweep(  # noqa: PLR0913 (options, by name)
     InputError if no point can be simulated, AccelflowError for a folder in use or if results cannot
     be written, and OSError if another file cannot be written.
     """
-    limit = TimeLimit(time_limit_s)
+    instance_of("study", study, (Study,), "a Study")
+    place, limit = file_path("place", place), TimeLimit(time_limit_s)
     run = runner_of(workers, runner)
     whole_number("batch_size", batch_size, 1, 1_000_000)
     found, skipped = _planned(study, strict=strict)

@@ -66,7 +66,7 @@ def tasks(study: Study) -> Iterator[Task | Skipped]:
     """Yield the simulations of `study` in the order of its design, including impossible ones."""
     version = code_version()
     for number, values in enumerate(points(study)):
-        for seed in study.seeds:
+        for seed in study.each_seed:
             try:
                 yield _task(study, version, number, values, seed)
             except AccelflowError as error:
