@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,6 +20,10 @@ from accelflow.sizing.plan import demands
 from accelflow.sizing.queues import CoreQueues
 from accelflow.sizing.simulated import Measured
 
+PATH = [{"trace": "T1", "facts": {"T1": {"compressed": 0}}}, {"cpu_us": 1.0}, {"trace": "T2"}]
+KINDS = ("Encr", "Decr", "RPC", "Ser", "Dser", "LdB", "Cmp", "Dcmp")
+COSTS = {name: {"ns": 100.0} for name in KINDS}
+COSTS |= {"source": "operations", "TCP": {"ns": 100.0, "relative_error": 0.1}}
 EXAMPLE = Path(__file__).parents[1] / "examples/sizing/socialnetwork.toml"
 
 
@@ -308,6 +313,41 @@ def test_a_wrong_plan_is_refused_by_name(tmp_path: Path, change: str, message: s
         sizing.read_plan(path)
     assert str(path) in str(caught.value)
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: sizing.Limits(spare_servers=-5), r"limits.spare_servers = -5: must be a whole"),
+        (lambda: sizing.Server(price=-12_000.0), r"server.price = -12000: must be a number from 0"),
+        (lambda: sizing.Server(lifetime_years=0), r"server.lifetime_years = 0: must be a number"),
+        (lambda: sizing.Electricity(pue_ratio=0.1), r"electricity.pue_ratio = 0.1: must be"),
+        (lambda: sizing.Limits(utilization_ratio=5.0), r"limits.utilization_ratio = 5: must be"),
+        (lambda: plan(rates_rps={"CPost": -1e5}), r"rates_rps.CPost = -1.*: must be a number"),
+        (lambda: plan(rates_rps={}), r"rates_rps = .*: must be a table"),
+        (lambda: plan(relative_error={"Nope": 0.1}), r"an operation in relative_error = 'Nope'"),
+        (lambda: plan(server={"price": 3.0}), r"server = .*: must be an object of sizing.Server"),
+        (lambda: plan(seeds=1), r"seeds = 1: must be a whole number from 2 to 100"),
+    ],
+)
+def test_plans_made_in_python_have_the_rules_of_files(
+    make: Callable[[], object], message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        make()
+
+
+def test_plans_made_in_python_take_any_form_of_workload(tmp_path: Path) -> None:
+    tree = {
+        "schema": "accelflow.workload/1",
+        "name": "shop",
+        "services": [{"name": "Cart", "rate_rps": 50.0, "path": [{"trace": "T2"}], "costs": COSTS}],
+    }
+    file = tmp_path / "shop.json"
+    file.write_text(json.dumps(tree))
+    found = [sizing.Plan(workload=given).rates_rps for given in (str(file), file, tree)]
+    assert found == [{"Cart": 50.0}] * 3
+    assert sizing.Plan(workload=file).relative_error == {"TCP": 0.1}
 
 
 @pytest.mark.parametrize("content", [b"", b"\x00\xff", b"schema = ", b"[" * 100])

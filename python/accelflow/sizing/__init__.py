@@ -6,10 +6,11 @@ explains plan, method and limits.
 """
 
 from accelflow.sizing.answer import SCHEMA, size
-from accelflow.sizing.plan import Chip, Electricity, Growth, Limits, Plan, Server, read_plan
+from accelflow.sizing.plan import Plan, read_plan
 from accelflow.sizing.schema import sizing_schema
 from accelflow.sizing.simulated import Searched
 from accelflow.sizing.sweep import sweep
+from accelflow.sizing.tables import Chip, Electricity, Growth, Limits, Server
 
 __all__ = [
     "SCHEMA",

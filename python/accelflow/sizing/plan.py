@@ -21,6 +21,19 @@ from accelflow.parameters import CUSTOM, accelerators, canonical, flattened
 from accelflow.scenario import Scenario, document, recording_text, resolved
 from accelflow.simulation import services
 from accelflow.simulation import systems as known_systems
+from accelflow.sizing.tables import (
+    RANGES,
+    TABLES,
+    Chip,
+    Electricity,
+    Growth,
+    Limits,
+    Server,
+    check_power,
+    checked_number,
+    read_table,
+    span,
+)
 from accelflow.workload import is_file, load_workload
 
 #: The name and version of plan files.
@@ -45,7 +58,6 @@ MOST_RPS: Final = 1e12
 #: The smallest and the largest limit of a P99, and relative error.
 P99_US: Final = (1e-3, 1e9)
 RELATIVE_ERROR: Final = (0.0, 1.0)
-_MOST_YEARS: Final = 50.0
 #: The most characters of a currency's name.
 LONGEST_CURRENCY: Final = 64
 #: The largest ratio of two services' rates, so that a server may have a small share of both.
@@ -53,84 +65,25 @@ _MOST_RATIO: Final = 1e11
 
 
 @dataclass(frozen=True, kw_only=True)
-class Growth:
-    """The growth of all rates for `years` years: each year by `per_year_ratio` (0.2 is 20 %)."""
-
-    per_year_ratio: float = 0.0
-    years: float = 0.0
-
-    @property
-    def factor(self) -> float:
-        """The ratio of the rates after all years to today's rates."""
-        return float((1.0 + self.per_year_ratio) ** self.years)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Limits:
-    """The highest allowed utilisation of a server, and the number of spare servers.
-
-    `utilization_ratio` (0 to 1) holds for the cores, each accelerator's elements, and a manager.
-    `spare_servers` is added to the number of servers that the load needs.
-    """
-
-    utilization_ratio: float = 0.7
-    spare_servers: int = 0
-
-
-@dataclass(frozen=True, kw_only=True)
-class Server:
-    """The price, lifetime and power of a server without a chip.
-
-    `price` is paid once per `lifetime_years`. `overhead_per_year` covers space, network and
-    maintenance. `rest_w` and `peak_w` are the power at rest and at peak, in watts; if they are
-    None, power follows the power model (docs/area-power.md).
-    """
-
-    price: float = 0.0
-    lifetime_years: float = 4.0
-    overhead_per_year: float = 0.0
-    rest_w: float | None = None
-    peak_w: float | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Chip:
-    """The accelerators of a server: their parameters, price and power.
-
-    `price`, `rest_w` and `peak_w` (power at rest and at peak, in watts) are in addition to the
-    server's. `config` has the parameters of the simulated server that the chip sets
-    (`docs/chips.md`); in a plan's file, ``file`` names the chip's file or a packaged chip instead.
-    """
-
-    config: Mapping[str, float | str] = field(default_factory=dict)
-    price: float = 0.0
-    rest_w: float = 0.0
-    peak_w: float = 0.0
-
-
-@dataclass(frozen=True, kw_only=True)
-class Electricity:
-    """The price of a kilowatt-hour, and the PUE: the datacentre's power divided by its servers'."""
-
-    price_per_kwh: float = 0.0
-    pue_ratio: float = 1.0
-
-
-@dataclass(frozen=True, kw_only=True)
 class Plan:
     """The plan of a fleet: its services with rates and limits, the prices, and the systems.
 
-    `workload` is a suite's name or the parsed content of a workload's file. `rates_rps` has today's
-    rate of every service over the whole fleet, in requests per second. `p99_us` has limits of
+    `workload` is a suite's name, the path of a workload's file, its parsed content, or an
+    :class:`accelflow.Workload`. `rates_rps` has today's rate of every service over the whole fleet,
+    in requests per second; by default the rates that the workload states. `p99_us` has limits of
     services' P99; the limit of the other services is `slo_factor` times the mean response time on
     an idle server with AccelFlow. `relative_error` has relative standard errors of mean costs on a
     core, by the name of an accelerator, ``own`` (all custom accelerators) or ``app`` (application
     logic). `scenario` sets other fields of a scenario. In each simulation, a service with the mean
     rate has `requests` requests, and the others have requests in proportion to their rates. `seeds`
     is the number of seeds with which each capacity is searched.
+
+    Raises InputError for a value that is not allowed, and for a workload's file that cannot be
+    read. If it is a file, `workload` becomes its content, and `relative_error`, if it is empty, has
+    the errors that the file states.
     """
 
-    workload: str | Mapping[str, Any] = "socialnetwork"
+    workload: Any = "socialnetwork"
     systems: Sequence[str] = DEFAULT_SYSTEMS
     rates_rps: Mapping[str, float] = field(default_factory=dict)
     p99_us: Mapping[str, float] = field(default_factory=dict)
@@ -145,6 +98,20 @@ class Plan:
     scenario: Mapping[str, Any] = field(default_factory=dict)
     requests: int = 4_000
     seeds: int = 3
+
+    def __post_init__(self) -> None:
+        """Read the workload if it is a file, and check all values."""
+        workload = self.workload
+        if is_file(workload):
+            workload = load_workload(workload)
+            errors = self.relative_error or _errors_of(workload)
+            object.__setattr__(self, "relative_error", errors)
+        elif callable(to_document := getattr(workload, "to_document", None)):
+            workload = to_document()
+        object.__setattr__(self, "workload", workload)
+        if isinstance(workload, Mapping) and self.rates_rps == {}:
+            object.__setattr__(self, "rates_rps", _rates_of(workload))
+        _check(self)
 
     @property
     def needed_rps(self) -> dict[str, float]:
@@ -222,37 +189,6 @@ def _callees(phase: Mapping[str, Any]) -> list[tuple[str, bool]]:
 
 
 _WORKLOAD: Final = "must be text: a suite's name, or the path of a workload's file"
-
-#: The tables of a plan's file with the dataclasses that they fill.
-TABLES: Final = {
-    "growth": Growth,
-    "limits": Limits,
-    "server": Server,
-    "chip": Chip,
-    "electricity": Electricity,
-}
-#: The smallest and the largest allowed number, by ``key`` or ``table.key``.
-RANGES: Final[Mapping[str, tuple[float, float]]] = {
-    "growth.per_year_ratio": (-0.99, 100.0),
-    "growth.years": (0.0, _MOST_YEARS),
-    "limits.utilization_ratio": (0.01, 1.0),
-    "limits.spare_servers": (0, 1_000_000),
-    "server.price": (0.0, 1e9),
-    "server.lifetime_years": (0.01, _MOST_YEARS),
-    "server.overhead_per_year": (0.0, 1e9),
-    "server.rest_w": (0.0, 1e5),
-    "server.peak_w": (0.0, 1e5),
-    "chip.price": (0.0, 1e9),
-    "chip.rest_w": (0.0, 1e5),
-    "chip.peak_w": (0.0, 1e5),
-    "electricity.price_per_kwh": (0.0, 1e6),
-    "electricity.pue_ratio": (1.0, 10.0),
-    "slo_factor": (1e-6, 1e6),
-    "requests": (100, 10_000_000),
-    "seeds": (2, 100),
-}
-#: The numbers that must be whole.
-WHOLE: Final = frozenset({"limits.spare_servers", "requests", "seeds"})
 
 
 def read_plan(path: str | PathLike[str]) -> Plan:
@@ -372,7 +308,17 @@ def _plan(tree: Mapping[str, Any]) -> Plan:
     for key in tree:
         if key not in known:
             raise refused("key", key, known=sorted(known))
-    plan = Plan(**{key: _read(key, value) for key, value in tree.items() if key != "schema"})
+    return Plan(**{key: _read(key, value) for key, value in tree.items() if key != "schema"})
+
+
+def _check(plan: Plan) -> None:
+    """Raise InputError for the first value of `plan` that is not allowed."""
+    for name, of in TABLES.items():
+        if not isinstance(table := getattr(plan, name), of):
+            raise refused(name, table, f"must be an object of sizing.{of.__name__}")
+    for name in RANGES:
+        if "." not in name:
+            checked_number(name, getattr(plan, name))
     _check_texts(plan)
     _check_services(plan)
     _check_mapping("relative_error", plan.relative_error, *RELATIVE_ERROR)
@@ -381,8 +327,7 @@ def _plan(tree: Mapping[str, Any]) -> Plan:
         if name not in operations:
             raise refused("an operation in relative_error", name, known=operations)
     _check_scenario(plan.scenario)
-    _check_power(plan.server, plan.chip)
-    return plan
+    check_power(plan.server, plan.chip)
 
 
 def _kinds_of(plan: Plan) -> list[str]:
@@ -390,32 +335,12 @@ def _kinds_of(plan: Plan) -> list[str]:
     return [] if isinstance(plan.workload, str) else list(plan.workload.get("kinds", {}))
 
 
-def _check_power(server: Server, chip: Chip) -> None:
-    """Raise InputError for incomplete powers, and for a peak below the power at rest."""
-    watts = {
-        "server.rest_w": server.rest_w,
-        "server.peak_w": server.peak_w,
-        "chip.rest_w": chip.rest_w or None,  # the default is 0
-        "chip.peak_w": chip.peak_w or None,
-    }
-    given = [place for place, value in watts.items() if value is not None]
-    for place in ("server.rest_w", "server.peak_w"):
-        if given and place not in given:
-            raise refused(place, LEFT_OUT, f"must be given, since {given[0]} is given")
-    for table, of in (("server", server), ("chip", chip)):
-        if (of.peak_w or 0.0) < (of.rest_w or 0.0):
-            allowed = f"must be at least {table}.rest_w, which is {of.rest_w:g}"
-            raise refused(f"{table}.peak_w", of.peak_w, allowed)
-
-
 def _read(key: str, value: object) -> Any:
     if key == "scenario" and isinstance(value, Mapping) and "config" in value:
         if not isinstance(value["config"], Mapping):
             raise refused("scenario.config", value["config"], "must be a table")
         return {**value, "config": _config(value["config"])}
-    if key in TABLES:
-        return _table(key, value)
-    return _number(key, value) if key in RANGES else value
+    return read_table(key, value) if key in TABLES else value
 
 
 def _config(tree: Mapping[str, Any]) -> dict[str, Any]:
@@ -427,36 +352,6 @@ def _config(tree: Mapping[str, Any]) -> dict[str, Any]:
         if isinstance(value, date | time):
             raise refused(f"scenario.config.{key}", value, "must be a number or a name")
     return found
-
-
-def _table(name: str, value: object) -> Any:
-    if not isinstance(value, Mapping):
-        raise refused(name, value, "must be a table")
-    of = TABLES[name]
-    known = [attribute.name for attribute in fields(of)]
-    in_file = ["file" if key == "config" else key for key in known]
-    for key, each in value.items():
-        if key not in known:
-            allowed = f"must be left out: {name} has only the keys {', '.join(in_file)}"
-            raise refused(f"{name}.{key}", each, allowed)
-    numbers = {key: each for key, each in value.items() if key != "config"}
-    config = {key: each for key, each in value.items() if key == "config"}
-    return of(**config, **{key: _number(f"{name}.{key}", each) for key, each in numbers.items()})
-
-
-def _number(place: str, value: object) -> float:
-    least, most = RANGES[place]
-    whole = place in WHOLE
-    kind = "a whole number" if whole else "a number"
-    fits = isinstance(value, int if whole else int | float) and not isinstance(value, bool)
-    if not fits or not least <= float(value) <= most:  # type: ignore[arg-type]
-        raise refused(place, value, f"must be {kind} {_span(least, most)}")
-    return value  # type: ignore[return-value]
-
-
-def _span(least: float, most: float) -> str:
-    low = f"{least:g}".replace("e-0", "e-")  # as the native code writes it
-    return f"from {low} to {most:,.15g}"
 
 
 def _check_texts(plan: Plan) -> None:
@@ -529,7 +424,7 @@ def _check_mapping(name: str, values: object, least: float, most: float) -> None
     for key, value in values.items():
         number = isinstance(value, int | float) and not isinstance(value, bool)
         if not number or not (math.isfinite(value) and least <= value <= most):
-            raise refused(f"{name}.{key}", value, f"must be a number {_span(least, most)}")
+            raise refused(f"{name}.{key}", value, f"must be a number {span(least, most)}")
 
 
 def _check_scenario(scenario: object) -> None:

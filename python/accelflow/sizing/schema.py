@@ -15,14 +15,12 @@ from accelflow.sizing.plan import (
     LONGEST_CURRENCY,
     MOST_RPS,
     P99_US,
-    RANGES,
     RELATIVE_ERROR,
     SCENARIO,
     SCHEMA,
-    TABLES,
-    WHOLE,
     Plan,
 )
+from accelflow.sizing.tables import RANGES, TABLES, WHOLE
 
 __all__ = ["sizing_schema"]
 

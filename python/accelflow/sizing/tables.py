@@ -1,0 +1,205 @@
+"""The tables of a plan: growth, limits, prices and power, and the numbers that are allowed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, Final
+
+from accelflow.errors import LEFT_OUT, refused
+
+__all__ = [
+    "RANGES",
+    "TABLES",
+    "WHOLE",
+    "Chip",
+    "Electricity",
+    "Growth",
+    "Limits",
+    "Server",
+    "check_power",
+    "checked_number",
+    "read_table",
+    "span",
+]
+
+_MOST_YEARS: Final = 50.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Growth:
+    """The growth of all rates for `years` years: each year by `per_year_ratio` (0.2 is 20 %)."""
+
+    per_year_ratio: float = 0.0
+    years: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Raise InputError for a value that is not allowed."""
+        check_table("growth", self)
+
+    @property
+    def factor(self) -> float:
+        """The ratio of the rates after all years to today's rates."""
+        return float((1.0 + self.per_year_ratio) ** self.years)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """The highest allowed utilisation of a server, and the number of spare servers.
+
+    `utilization_ratio` (0 to 1) holds for the cores, each accelerator's elements, and a manager.
+    `spare_servers` is added to the number of servers that the load needs.
+    """
+
+    utilization_ratio: float = 0.7
+    spare_servers: int = 0
+
+    def __post_init__(self) -> None:
+        """Raise InputError for a value that is not allowed."""
+        check_table("limits", self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Server:
+    """The price, lifetime and power of a server without a chip.
+
+    `price` is paid once per `lifetime_years`. `overhead_per_year` covers space, network and
+    maintenance. `rest_w` and `peak_w` are the power at rest and at peak, in watts; if they are
+    None, power follows the power model (docs/area-power.md).
+    """
+
+    price: float = 0.0
+    lifetime_years: float = 4.0
+    overhead_per_year: float = 0.0
+    rest_w: float | None = None
+    peak_w: float | None = None
+
+    def __post_init__(self) -> None:
+        """Raise InputError for a value that is not allowed."""
+        check_table("server", self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chip:
+    """The accelerators of a server: their parameters, price and power.
+
+    `price`, `rest_w` and `peak_w` (power at rest and at peak, in watts) are in addition to the
+    server's. `config` has the parameters of the simulated server that the chip sets
+    (`docs/chips.md`); in a plan's file, ``file`` names the chip's file or a packaged chip instead.
+    """
+
+    config: Mapping[str, float | str] = field(default_factory=dict)
+    price: float = 0.0
+    rest_w: float = 0.0
+    peak_w: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Raise InputError for a value that is not allowed."""
+        check_table("chip", self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Electricity:
+    """The price of a kilowatt-hour, and the PUE: the datacentre's power divided by its servers'."""
+
+    price_per_kwh: float = 0.0
+    pue_ratio: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Raise InputError for a value that is not allowed."""
+        check_table("electricity", self)
+
+
+#: The tables of a plan's file with the dataclasses that they fill.
+TABLES: Final = {
+    "growth": Growth,
+    "limits": Limits,
+    "server": Server,
+    "chip": Chip,
+    "electricity": Electricity,
+}
+#: The smallest and the largest allowed number, by ``key`` or ``table.key``.
+RANGES: Final[Mapping[str, tuple[float, float]]] = {
+    "growth.per_year_ratio": (-0.99, 100.0),
+    "growth.years": (0.0, _MOST_YEARS),
+    "limits.utilization_ratio": (0.01, 1.0),
+    "limits.spare_servers": (0, 1_000_000),
+    "server.price": (0.0, 1e9),
+    "server.lifetime_years": (0.01, _MOST_YEARS),
+    "server.overhead_per_year": (0.0, 1e9),
+    "server.rest_w": (0.0, 1e5),
+    "server.peak_w": (0.0, 1e5),
+    "chip.price": (0.0, 1e9),
+    "chip.rest_w": (0.0, 1e5),
+    "chip.peak_w": (0.0, 1e5),
+    "electricity.price_per_kwh": (0.0, 1e6),
+    "electricity.pue_ratio": (1.0, 10.0),
+    "slo_factor": (1e-6, 1e6),
+    "requests": (100, 10_000_000),
+    "seeds": (2, 100),
+}
+#: The numbers that must be whole.
+WHOLE: Final = frozenset({"limits.spare_servers", "requests", "seeds"})
+
+
+def check_table(name: str, table: object) -> None:
+    """Raise InputError for a number in `table`, the table `name` of a plan, that is not allowed."""
+    for attribute in fields(table):  # type: ignore[arg-type]
+        value, place = getattr(table, attribute.name), f"{name}.{attribute.name}"
+        if place in RANGES and not (value is None and attribute.default is None):
+            checked_number(place, value)
+
+
+def read_table(name: str, value: object) -> Any:
+    """Return the table `name` of a plan's file as its dataclass.
+
+    Raises InputError for a value that is not allowed.
+    """
+    if not isinstance(value, Mapping):
+        raise refused(name, value, "must be a table")
+    of = TABLES[name]
+    known = [attribute.name for attribute in fields(of)]
+    in_file = ["file" if key == "config" else key for key in known]
+    for key, each in value.items():
+        if key not in known:
+            allowed = f"must be left out: {name} has only the keys {', '.join(in_file)}"
+            raise refused(f"{name}.{key}", each, allowed)
+    return of(**value)
+
+
+def checked_number(place: str, value: object) -> float:
+    """Return `value`, the number at `place` of a plan; `place` is a key of :data:`RANGES`.
+
+    Raises InputError for a value that is no number or outside its range.
+    """
+    least, most = RANGES[place]
+    whole = place in WHOLE
+    kind = "a whole number" if whole else "a number"
+    fits = isinstance(value, int if whole else int | float) and not isinstance(value, bool)
+    if not fits or not least <= float(value) <= most:  # type: ignore[arg-type]
+        raise refused(place, value, f"must be {kind} {span(least, most)}")
+    return value  # type: ignore[return-value]
+
+
+def span(least: float, most: float) -> str:
+    """Return the range from `least` to `most` in words, as refusals show it."""
+    low = f"{least:g}".replace("e-0", "e-")  # as the native code writes it
+    return f"from {low} to {most:,.15g}"
+
+
+def check_power(server: Server, chip: Chip) -> None:
+    """Raise InputError for incomplete powers, and for a peak below the power at rest."""
+    watts = {
+        "server.rest_w": server.rest_w,
+        "server.peak_w": server.peak_w,
+        "chip.rest_w": chip.rest_w or None,  # the default is 0
+        "chip.peak_w": chip.peak_w or None,
+    }
+    given = [place for place, value in watts.items() if value is not None]
+    for place in ("server.rest_w", "server.peak_w"):
+        if given and place not in given:
+            raise refused(place, LEFT_OUT, f"must be given, since {given[0]} is given")
+    for table, of in (("server", server), ("chip", chip)):
+        if (of.peak_w or 0.0) < (of.rest_w or 0.0):
+            allowed = f"must be at least {table}.rest_w, which is {of.rest_w:g}"
+            raise refused(f"{table}.peak_w", of.peak_w, allowed)
