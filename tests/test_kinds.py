@@ -9,6 +9,14 @@ import pytest
 
 import accelflow
 from accelflow import InputError, chip, sizing
+from accelflow.policies import (
+    Completion,
+    Decision,
+    Orchestrator,
+    QueuePolicy,
+    SimulatedServer,
+    Waiting,
+)
 from accelflow.trace import (
     Image,
     Library,
@@ -255,6 +263,59 @@ def test_a_chips_keys_hold_for_them() -> None:
     default = {name: {"ns": 9_000.0} for name in workload()["kinds"]}
     fast = mean_us(workload(kinds=default), config={"speedup.own": 90.0})
     assert mean_us(workload(kinds=default), config={"speedup.own": 1.0}) > fast + 40
+
+
+def test_queue_policies_know_them_by_name() -> None:
+    seen = set()
+
+    class Names(QueuePolicy):
+        def choose(self, accelerator: str, waiting: Waiting, now_ns: float) -> int:
+            seen.add((accelerator, waiting.accelerator, repr(waiting).split(" of ")[1].split()[0]))
+            return 0
+
+    class Last(QueuePolicy):
+        def choose(self, accelerator: str, waiting: Waiting, now_ns: float) -> int:
+            return len(waiting) if accelerator == "Grayscale" else 0
+
+    accelflow.compare(
+        workload(), orchestrators=["accelflow"], requests=100, policies={"accelflow": Names}
+    )
+    own = ("ISP", "Grayscale", "Convolution", "CannyNonMax", "EdgeTracking")
+    assert {(name, name, name) for name in (*own, "LdB", "TCP")} <= seen
+    assert all(len(set(names)) == 1 for names in seen)
+    with pytest.raises(accelflow.AccelflowError, match=r"\(input queue of Grayscale \d+\)"):
+        accelflow.compare(
+            workload(), orchestrators=["accelflow"], requests=100, policies={"accelflow": Last}
+        )
+
+
+def test_orchestrators_know_them_by_name() -> None:
+    steps = set()
+    links = {}
+
+    class Names(Orchestrator):
+        like = "cohort"
+
+        def decide(self, completion: Completion, server: SimulatedServer) -> Decision:
+            steps.add((completion.accelerator, completion.next))
+            if (after := completion.next) is not None:
+                links[completion.accelerator, after] = server.linked(completion.accelerator, after)
+                assert f"accelerator='{completion.accelerator}'" in repr(completion)
+                assert f"next='{after}'" in repr(completion)
+            return super().decide(completion, server)
+
+    class Unknown(Names):
+        def decide(self, completion: Completion, server: SimulatedServer) -> Decision:
+            server.linked("TCP", "own")
+            return Decision()
+
+    accelflow.compare(workload(), orchestrators=[Names], requests=100)
+    pairs = [("TCP", "ISP"), ("ISP", "Grayscale"), ("Grayscale", "Convolution")]
+    assert steps.issuperset([*pairs, ("EdgeTracking", "LdB")])
+    assert set(links.values()) == {False, True}
+    assert links["TCP", "ISP"] != links["ISP", "Grayscale"]
+    with pytest.raises(accelflow.AccelflowError, match=r"accelerator = 'own': must be .*ISP"):
+        accelflow.compare(workload(), orchestrators=[Unknown], requests=100)
 
 
 def test_results_of_the_nine_do_not_name_others() -> None:

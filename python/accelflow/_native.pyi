@@ -1283,7 +1283,7 @@ class Completion:
 
     @property
     def accelerator(self) -> str:
-        """The accelerator that has completed: TCP, Encr, ..."""
+        """The name of the accelerator that has completed: TCP, Encr, ..., or a custom one."""
 
     @property
     def kind(self) -> Literal["forward", "park", "end"]:
@@ -1295,7 +1295,7 @@ class Completion:
 
     @property
     def next(self) -> str | None:
-        """The next accelerator; None unless `kind` is ``forward``."""
+        """The name of the next accelerator; None unless `kind` is ``forward``."""
 
     @property
     def branches(self) -> int:
@@ -1338,7 +1338,8 @@ class SimulatedServer:
     def linked(self, start: str, end: str) -> bool:
         """Return whether the accelerator `start` is statically linked to `end`, as in Cohort.
 
-        Raises AccelflowError for an unknown accelerator.
+        Custom accelerators have the names that the traces declare. Raises AccelflowError for an
+        accelerator that the simulated traces cannot call.
         """
 
     def properties(self, like: str) -> tuple[Any, ...]:
@@ -1363,7 +1364,7 @@ class Waiting:
 
     @property
     def accelerator(self) -> str:
-        """The name of the accelerator: TCP, Encr, ..."""
+        """The name of the accelerator: TCP, Encr, ..., or that of a custom accelerator."""
 
     @property
     def instance(self) -> int:

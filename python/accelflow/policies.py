@@ -55,6 +55,9 @@ class QueuePolicy:
     def choose(self, accelerator: str, waiting: Waiting, now_ns: float) -> int:
         """Return the position in `waiting` of the entry that leaves the queue next.
 
+        `accelerator` is the name of the queue's accelerator: TCP, Encr, ..., or that of a custom
+        accelerator, as the traces declare it.
+
         The simulator calls this method when an element of the accelerator is free and at least one
         entry is ready. It also calls the method when an entry of the overflow area can move to the
         input queue; ``waiting.is_overflow`` is then true. `waiting` is in the order in which the

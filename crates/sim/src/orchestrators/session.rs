@@ -63,6 +63,9 @@ pub struct Simulated<'s> {
     pub links: &'s Links,
     /// The names of the services, indexed like the services of the plan.
     pub services: &'s [&'s str],
+    /// The names of the accelerators that traces can call, by [`Accel::index`]: the paper's nine,
+    /// then the custom accelerators of the plan's trace memory.
+    pub accelerators: &'s [&'s str],
 }
 
 /// Identifies the input queue or the overflow area of an accelerator instance.
@@ -77,14 +80,16 @@ pub struct QueueName {
     pub overflow: bool,
 }
 
-impl fmt::Display for QueueName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl QueueName {
+    /// Returns the queue in words, such as `input queue of TCP 0`. `accelerator` is the name of its
+    /// accelerator, from [`Simulated::accelerators`].
+    pub fn text(&self, accelerator: &str) -> String {
         let area = if self.overflow {
             "overflow area"
         } else {
             "input queue"
         };
-        write!(f, "{area} of {} {}", self.accel, self.instance)
+        format!("{area} of {accelerator} {}", self.instance)
     }
 }
 

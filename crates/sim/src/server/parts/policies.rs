@@ -53,10 +53,13 @@ impl Policies {
         let plan = run.plan;
         let services = plan.services.iter();
         let services: Vec<&str> = services.map(|service| service.name.as_str()).collect();
+        let accelerators = plan.accelerator_names();
+        let accelerators: Vec<&str> = accelerators.iter().map(String::as_str).collect();
         let mut session = run.orchestrator.session(&Simulated {
             config: run.config,
             links: &plan.links,
             services: &services,
+            accelerators: &accelerators,
         })?;
         let mut properties = match &mut session {
             Some(session) => session.properties()?,

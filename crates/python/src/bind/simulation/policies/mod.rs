@@ -2,6 +2,7 @@
 
 mod answers;
 mod failure;
+mod names;
 mod session;
 mod values;
 

@@ -9,13 +9,13 @@ use accelflow_sim::orchestrators::{
     Completion, Decision, Links, Orchestrator, PolicyError, Properties, QueueName, Session,
     Simulated, Waiting,
 };
-use accelflow_trace::Accel;
 use accelflow_units::Time;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyString};
 
 use super::answers;
 use super::failure::policy_error;
+use super::names::Names;
 use super::values::{PyCompletion, PySimulatedServer};
 use super::waiting::PyWaiting;
 use crate::refused::refused;
@@ -33,9 +33,9 @@ pub(super) struct PythonSession {
     links: Links,
     server: Py<PySimulatedServer>,
     begun: Begun,
-    /// Names as Python objects: of services by index, and of accelerators by [`Accel::index`].
+    /// The names of services, as Python objects.
     services: Arc<[Py<PyString>]>,
-    accels: [Py<PyString>; Accel::COUNT],
+    names: Names,
     stopped: Arc<AtomicBool>,
 }
 
@@ -49,7 +49,8 @@ impl PythonSession {
         simulated: &Simulated<'_>,
         stopped: &Arc<AtomicBool>,
     ) -> PyResult<PythonSession> {
-        let server = Py::new(py, PySimulatedServer::new(py, simulated)?)?;
+        let names = Names::new(simulated.accelerators);
+        let server = Py::new(py, PySimulatedServer::new(py, simulated, &names)?)?;
         let begun = system.call_method1(py, "begin", (&server,))?.extract(py)?;
         let text = |name: &str| PyString::new(py, name).unbind();
         Ok(PythonSession {
@@ -60,7 +61,7 @@ impl PythonSession {
             server,
             begun,
             services: simulated.services.iter().map(|name| text(name)).collect(),
-            accels: Accel::ALL.map(|accel| text(accel.name())),
+            names,
             stopped: Arc::clone(stopped),
         })
     }
@@ -90,11 +91,12 @@ impl Session for PythonSession {
         let Some(decide) = &self.begun.1 else {
             return Ok(self.like.decide(completion, &self.config, &self.links));
         };
-        let inner = *completion;
+        let seen = PyCompletion {
+            inner: *completion,
+            names: self.names.clone(),
+        };
         self.ask("decide", |py| {
-            let answer = decide
-                .bind(py)
-                .call1((PyCompletion { inner }, &self.server))?;
+            let answer = decide.bind(py).call1((seen, &self.server))?;
             answers::decision(&answer)
         })
     }
@@ -119,18 +121,19 @@ impl Session for PythonSession {
         self.ask("choose", |py| {
             let seen = PyWaiting {
                 queue: *queue,
+                names: self.names.clone(),
                 entries: waiting.to_vec(),
                 services: Arc::clone(&self.services),
             };
-            let accel = &self.accels[queue.accel.index()];
+            let accel = self.names.of(queue.accel);
             let answer = choose.bind(py).call1((accel, seen, now.as_ns_f64()))?;
-            place(&answer, queue, waiting.len())
+            place(&answer, &queue.text(accel), waiting.len())
         })
     }
 }
 
 /// The index of an entry that `choose` returned. Raises AccelflowError for any other answer.
-fn place(answer: &Bound<'_, PyAny>, queue: &QueueName, length: usize) -> PyResult<usize> {
+fn place(answer: &Bound<'_, PyAny>, queue: &str, length: usize) -> PyResult<usize> {
     let number = match answer.is_instance_of::<PyBool>() {
         true => None,
         false => answer.extract::<usize>().ok(),

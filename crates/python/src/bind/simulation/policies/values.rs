@@ -1,17 +1,16 @@
 //! What the simulator passes to orchestrators that are written in Python: completed operations, and
 //! the simulated server.
 
-use accelflow_parameters::Refusal;
 use accelflow_sim::Config;
 use accelflow_sim::config::PARAMETERS;
 use accelflow_sim::orchestrators::{
     Arm, Completion, Links, Next, Orchestrator, Simulated, orchestrator,
 };
-use accelflow_trace::Accel;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 
 use super::answers::{DecisionRow, PropertiesRow, decision_row, properties_row};
+use super::names::Names;
 use crate::errors::failure;
 use crate::refused::refused;
 
@@ -20,14 +19,15 @@ use crate::refused::refused;
 #[derive(Clone, PartialEq)]
 pub(crate) struct PyCompletion {
     pub(super) inner: Completion,
+    pub(super) names: Names,
 }
 
 #[pymethods]
 impl PyCompletion {
-    /// The accelerator that has completed: TCP, Encr, ...
+    /// The name of the accelerator that has completed: TCP, Encr, ..., or a custom one.
     #[getter]
-    fn accelerator(&self) -> &'static str {
-        self.inner.from.name()
+    fn accelerator(&self) -> &str {
+        self.names.of(self.inner.from)
     }
 
     /// What comes next: ``forward``, ``park`` or ``end``.
@@ -43,11 +43,11 @@ impl PyCompletion {
         }
     }
 
-    /// The next accelerator; None unless `kind` is "forward".
+    /// The name of the next accelerator; None unless `kind` is "forward".
     #[getter]
-    fn next(&self) -> Option<&'static str> {
+    fn next(&self) -> Option<&str> {
         match self.inner.next {
-            Next::Forward(accel) => Some(accel.name()),
+            Next::Forward(accel) => Some(self.names.of(accel)),
             Next::Park | Next::End => None,
         }
     }
@@ -112,11 +112,16 @@ impl PyCompletion {
 pub(crate) struct PySimulatedServer {
     config: Config,
     links: Links,
+    names: Names,
     parameters: Py<PyDict>,
 }
 
 impl PySimulatedServer {
-    pub(super) fn new(py: Python<'_>, simulated: &Simulated<'_>) -> PyResult<PySimulatedServer> {
+    pub(super) fn new(
+        py: Python<'_>,
+        simulated: &Simulated<'_>,
+        names: &Names,
+    ) -> PyResult<PySimulatedServer> {
         let parameters = PyDict::new(py);
         for row in PARAMETERS.rows() {
             parameters.set_item(row.parameter.key, (row.get)(simulated.config))?;
@@ -124,6 +129,7 @@ impl PySimulatedServer {
         Ok(PySimulatedServer {
             config: simulated.config.clone(),
             links: simulated.links.clone(),
+            names: names.clone(),
             parameters: parameters.unbind(),
         })
     }
@@ -151,9 +157,11 @@ impl PySimulatedServer {
 
     /// Returns whether the accelerator `start` is statically linked to `end`, as in Cohort.
     ///
-    /// Raises AccelflowError for an unknown accelerator.
+    /// Custom accelerators have the names that the traces declare. Raises AccelflowError for an
+    /// accelerator that the simulated traces cannot call.
     fn linked(&self, start: &str, end: &str) -> PyResult<bool> {
-        Ok(self.links.linked(accel(start)?, accel(end)?))
+        let (start, end) = (self.names.accel(start)?, self.names.accel(end)?);
+        Ok(self.links.linked(start, end))
     }
 
     /// Returns the properties of the built-in system `like`.
@@ -176,12 +184,4 @@ impl PySimulatedServer {
 
 fn native(like: &str) -> PyResult<&'static dyn Orchestrator> {
     orchestrator(like).map_err(failure)
-}
-
-fn accel(name: &str) -> PyResult<Accel> {
-    let found = Accel::ALL.into_iter().find(|accel| accel.name() == name);
-    found.ok_or_else(|| {
-        let known = Accel::ALL.map(Accel::name);
-        refused(Refusal::unknown("accelerator", name, known))
-    })
 }

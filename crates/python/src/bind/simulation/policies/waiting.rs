@@ -9,6 +9,8 @@ use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::{PyIterator, PyList, PyString};
 
+use super::names::Names;
+
 /// A deadline in ns from the simulation's start; infinity if there is none.
 pub(super) fn ns_or_infinity(due: Time) -> f64 {
     match due {
@@ -21,6 +23,7 @@ pub(super) fn ns_or_infinity(due: Time) -> f64 {
 #[pyclass(frozen, name = "Waiting", module = "accelflow._native")]
 pub(crate) struct PyWaiting {
     pub(super) queue: QueueName,
+    pub(super) names: Names,
     pub(super) entries: Vec<Waiting>,
     pub(super) services: Arc<[Py<PyString>]>,
 }
@@ -39,10 +42,10 @@ impl PyWaiting {
 
 #[pymethods]
 impl PyWaiting {
-    /// The name of the accelerator: TCP, Encr, ...
+    /// The name of the accelerator: TCP, Encr, ..., or that of a custom accelerator.
     #[getter]
-    fn accelerator(&self) -> &'static str {
-        self.queue.accel.name()
+    fn accelerator(&self) -> &str {
+        self.names.of(self.queue.accel)
     }
 
     /// The index of the accelerator's instance.
@@ -82,7 +85,8 @@ impl PyWaiting {
     }
 
     fn __repr__(&self) -> String {
-        format!("<{}: {} waiting>", self.queue, self.entries.len())
+        let queue = self.queue.text(self.accelerator());
+        format!("<{queue}: {} waiting>", self.entries.len())
     }
 }
 
