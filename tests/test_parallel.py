@@ -83,7 +83,7 @@ from pathlib import Path
 from accelflow.sizing import read_plan
 from accelflow.sizing.simulated import search
 
-plan = replace(read_plan(Path(sys.argv[1])), requests=50_000_000)
+plan = replace(read_plan(Path(sys.argv[1])), requests=10_000_000)
 
 def ring(*_):
     raise KeyboardInterrupt

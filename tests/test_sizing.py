@@ -341,7 +341,7 @@ def test_plans_made_in_python_take_any_form_of_workload(tmp_path: Path) -> None:
     tree = {
         "schema": "accelflow.workload/1",
         "name": "shop",
-        "services": [{"name": "Cart", "rate_rps": 50.0, "path": [{"trace": "T2"}], "costs": COSTS}],
+        "services": [{"name": "Cart", "rate_rps": 50.0, "path": PATH, "costs": COSTS}],
     }
     file = tmp_path / "shop.json"
     file.write_text(json.dumps(tree))

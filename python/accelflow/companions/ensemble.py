@@ -6,7 +6,6 @@ from typing import Any, Final
 from accelflow import simulation
 from accelflow.findings import Estimate
 from accelflow.findings.statistics import estimate
-from accelflow.report.results import sum_of
 
 #: The name and version of the object that :func:`compare` returns.
 SCHEMA: Final = "accelflow.cerebros-ensemble/2"
@@ -107,10 +106,11 @@ def run_one(
         values = [service[key] for service in services]
         return None if None in values else sum(values) / len(values)
 
+    rates_rps = [service["throughput_rps"] for service in services]
     busy = [service["accelerator_utilization"]["RPC"] for service in services]
     return {
         "mean_us": mean("mean_us"),
         "p99_us": mean("p99_us"),
-        "throughput_rps": sum_of([service["throughput_rps"] for service in services]),
+        "throughput_rps": None if None in rates_rps else sum(rates_rps),
         "rpc_utilization": sum(busy) / len(busy),
     }
