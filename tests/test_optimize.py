@@ -48,6 +48,47 @@ def searched(tmp_path_factory: pytest.TempPathFactory) -> tuple[studies.Front, P
     return studies.optimize(goal_of(GOAL, place), place / "out"), place
 
 
+OWN = """
+schema = "accelflow.study/1"
+
+[scenario]
+workload = "shop.json"
+requests = 300
+rate_rps = 400_000
+
+[find]
+minimize = "elements"
+trials = 4
+limits = { p99_us = 1_000 }
+
+[find.axes]
+"config.pes.own" = { from = 1, to = 3, whole = true }
+"config.pes.Cmp" = { from = 1, to = 2, whole = true }
+"""
+
+
+def test_elements_of_custom_accelerators_count(tmp_path: Path) -> None:
+    """Each of the two declared accelerators has as many elements as pes.own."""
+    pytest.importorskip("optuna")
+    costs = {name: {"ns": 100.0} for name in ("TCP", "Decr", "Encr", "RPC", "Ser", "LdB")}
+    tree = {
+        "schema": "accelflow.workload/1",
+        "name": "shop",
+        "traces": [{"source": "kind Dedup\nkind Seal\ntrace put:\n  TCP Decr Dedup Seal LdB\n"}],
+        "kinds": {"Dedup": {"ns": 500.0}, "Seal": {"ns": 500.0}},
+        "defaults": {"costs": {"source": "operations", **costs}, "sizes": {"fixed_bytes": 500}},
+        "services": [{"name": "Put", "path": [{"trace": "put"}, {"cpu_us": 1.0}, {"trace": "T2"}]}],
+    }
+    (tmp_path / "shop.json").write_text(json.dumps(tree))
+    found = studies.optimize(goal_of(OWN, tmp_path), tmp_path / "out").best
+    assert found is not None
+    # Eight kinds with eight elements each, Cmp and two custom ones with one.
+    assert (found.values, found.cost) == ({"config.pes.own": 1, "config.pes.Cmp": 1}, 67.0)
+    by_area = OWN.replace('"elements"', '"area_mm2"')
+    with pytest.raises(InputError, match=r"minimize = 'area_mm2': must be elements with the axis"):
+        studies.optimize(goal_of(by_area, tmp_path), tmp_path / "area")
+
+
 def holds(tcp: int, rpc: int) -> bool:
     found = accelflow.compare(
         services=["UniqId"],

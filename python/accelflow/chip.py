@@ -250,19 +250,25 @@ def _second(
     }
 
 
-def elements(config: Mapping[str, float]) -> int:
-    """Return the number of processing elements on the chip `config`, custom accelerators excluded.
+def elements(config: Mapping[str, float], custom: int = 0) -> int:
+    """Return the number of processing elements on the chip `config`.
 
-    `config` has parameters of the simulated server by key. Raises InputError for a key or value
-    that is not allowed.
+    `config` has parameters of the simulated server by key, and `custom` is the number of the
+    workload's custom accelerators, each of which has as many elements as ``pes.own`` and
+    ``instances.own`` say. Raises InputError for a key or value that is not allowed.
     """
-    of = sizes(config)
+    checked_config = configured(config)
+    # The area model, whose inputs these are otherwise, has no custom accelerators.
+    of = _inputs(checked_config) | {
+        key: checked_config[key] for key in checked_config if key.endswith(f".{CUSTOM}")
+    }
     names = [
         parameter.key.removeprefix("pes.")
         for parameter in parameters()
         if parameter.key.startswith("pes.")
     ]
-    return round(math.fsum(_elements(of, name) for name in names if name != "own"))
+    count = {CUSTOM: custom}
+    return round(math.fsum(count.get(name, 1) * _elements(of, name) for name in names))
 
 
 def _elements(sizes: Mapping[str, float], accelerator: str) -> float:

@@ -25,10 +25,10 @@ from accelflow import chip
 from accelflow.errors import AccelflowError, file_path, instance_of, refused
 from accelflow.files import write_whole
 from accelflow.parameters import configured
+from accelflow.scenario import loaded
 from accelflow.studies.look import Look, look_until_clear
 from accelflow.studies.points import Points, check_point
 from accelflow.studies.question import Goal, Question
-from accelflow.studies.study import Study
 from accelflow.studies.sweep import Runner, runner_of
 from accelflow.time_limit import TimeLimit, TimeUpError
 
@@ -129,11 +129,12 @@ def _propose(optuna: Any, goal: Goal, search: _Search) -> None:
 
 def _check_cost(goal: Goal) -> None:
     """Raise InputError if the cheapest corner costs as much as the dearest."""
-    ranges = goal.ranges
+    ranges, custom = goal.ranges, _custom_accelerators(goal)
+    if goal.minimize == "area_mm2" and (unknown := [name for name in ranges if _is_own(name)]):
+        allowed = f"must be elements with the axis {unknown[0]}, whose area is not known"
+        raise refused("find.minimize", goal.minimize, allowed)
     cheap, dear = (
-        _cost(
-            goal.simulated, goal.minimize, {name: axis.at(share) for name, axis in ranges.items()}
-        )
+        _cost(goal, {name: axis.at(share) for name, axis in ranges.items()}, custom)
         for share in (0.0, 1.0)
     )
     if cheap == dear:
@@ -152,6 +153,7 @@ class _Search:
         progress: Callable[[int, int], object] | None,
     ) -> None:
         self._goal, self._points, self._limit = goal, points, limit
+        self._custom = _custom_accelerators(goal)
         self._progress = progress
         self.tried: dict[tuple[float, ...], Design] = {}
         self._asked = 0
@@ -200,14 +202,27 @@ class _Search:
         return min(holding, key=lambda design: (design.cost, _ratio(design)), default=None)
 
     def _cost(self, values: Point) -> float:
-        return _cost(self._goal.simulated, self._goal.minimize, values)
+        return _cost(self._goal, values, self._custom)
 
 
-def _cost(study: Study, minimize: str, values: Point) -> float:
-    config = configured(study.at(values, 1).config)
-    if minimize == "elements":
-        return float(chip.elements(config))
+def _cost(goal: Goal, values: Point, custom: int) -> float:
+    """Return the cost of a design for a workload with `custom` custom accelerators."""
+    config = configured(goal.simulated.at(values, 1).config)
+    if goal.minimize == "elements":
+        return float(chip.elements(config, custom))
     return float(chip.area(chip.sizes(config))["total_mm2"])
+
+
+def _custom_accelerators(goal: Goal) -> int:
+    """Return how many custom accelerators the goal's workload has."""
+    ends = {name: axis.at(0.0) for name, axis in goal.ranges.items()}
+    workload = loaded(goal.simulated.at(ends, 1)).workload
+    return len(workload.get("kinds", {})) if isinstance(workload, Mapping) else 0
+
+
+def _is_own(axis: str) -> bool:
+    """Return whether an axis is a parameter of custom accelerators."""
+    return axis.endswith(".own")
 
 
 def _ratio(design: Design) -> float:
