@@ -140,10 +140,10 @@ def compare(  # noqa: PLR0913 (options, by name)
     parts of the response time: `cpu_us` (application logic), `accelerator_us`, `dispatcher_us`,
     `manager_us`, `cores_us` (orchestration on cores), `communication_us`, `remote_us` and
     `queueing_us`. Warm-up requests and requests without a response are omitted. If `samples` is a
-    number, at most that many requests are kept for each service and system, evenly spaced. At most
-    2,000,000 are kept in total. Rows of different systems with the same seed, service and index are
-    the same request. With `samples_to`, requests are not kept: the function is called with the
-    table of each seed, so that only one seed must fit into memory.
+    number, at most that many requests are kept for each service, system and seed, evenly spaced. At
+    most 2,000,000 are kept in total. Rows of different systems with the same seed, service and
+    index are the same request. With `samples_to`, requests are not kept: the function is called
+    with the table of each seed, so that only one seed must fit into memory.
 
     With `use_over_time`, results have ``use``: the utilisation of each server's resources over
     time, for the first seed. With `loads`, multiples of the load, results have ``loads``: the

@@ -119,7 +119,8 @@ class Workload:
         result = accelflow.simulate(shop)
 
     `defaults` has the values of fields that services omit. `traces` are the workload's own traces.
-    `description` is a text for readers. `rest` has the other tables of a file, such as ``origin``.
+    `description` is a text for readers. `rest` has the other tables of a file by
+    name: ``kinds``, ``rates`` and ``origin``.
     """
 
     name: str

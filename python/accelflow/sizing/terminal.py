@@ -51,7 +51,7 @@ def _cells(side: Mapping[str, Any]) -> str:
         servers += f" ({fleet['servers_low']:,}-{fleet['servers_high']:,})"
     worth = side.get("break_even_chip_price")
     return (
-        f"{servers:>15}{fleet['headroom_ratio']:>10.1%}{fleet['watts'] / 1e3:>8,.2f}"
+        f"{servers:>15} {fleet['headroom_ratio']:>9.1%}{fleet['watts'] / 1e3:>8,.2f}"
         f"{fleet['cost_per_year']:>12,.0f}{'-' if worth is None else f'{worth:,.0f}':>12}  {limit}"
     )
 
