@@ -10,7 +10,7 @@ use crate::source::{Node, Nodes};
 /// for one trace memory.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KindsError {
-    /// Two traces declare the same custom accelerator differently.
+    /// Two declarations of the same custom accelerator differ, if only in the case of its name.
     #[error("accelerator '{name}': must have one declaration, but has '{one}' and '{other}'")]
     Differ {
         /// The name of the custom accelerator.
@@ -26,6 +26,17 @@ pub enum KindsError {
         "accelerator = '{0}': must be left out: a trace memory has at most {MAX_KINDS} custom accelerators"
     )]
     TooMany(String),
+}
+
+impl KindsError {
+    /// Creates the error for the declaration `other` of an accelerator that `one` declares already.
+    pub(crate) fn differ(one: &Kind, other: &Kind) -> KindsError {
+        KindsError::Differ {
+            name: other.name().to_owned(),
+            one: one.to_string(),
+            other: other.to_string(),
+        }
+    }
 }
 
 /// Adds the custom accelerators that `nodes` call to `found`, in order.
@@ -49,13 +60,10 @@ pub(crate) fn collect(nodes: &[Node], found: &mut Vec<Arc<Kind>>) -> Result<(), 
 }
 
 fn add(kind: &Arc<Kind>, found: &mut Vec<Arc<Kind>>) -> Result<(), KindsError> {
-    match found.iter().find(|known| known.name() == kind.name()) {
+    let same = |known: &&Arc<Kind>| known.name().eq_ignore_ascii_case(kind.name());
+    match found.iter().find(same) {
         Some(known) if known == kind => Ok(()),
-        Some(known) => Err(KindsError::Differ {
-            name: kind.name().to_owned(),
-            one: known.to_string(),
-            other: kind.to_string(),
-        }),
+        Some(known) => Err(KindsError::differ(known, kind)),
         None if found.len() == MAX_KINDS => Err(KindsError::TooMany(kind.name().to_owned())),
         None => {
             found.push(kind.clone());

@@ -62,6 +62,9 @@ pub enum TextCause {
     /// The line declares a custom accelerator with an invalid name or invalid facts.
     #[error(transparent)]
     Kind(#[from] KindError),
+    /// The line declares a custom accelerator differently than an earlier line.
+    #[error(transparent)]
+    Kinds(#[from] KindsError),
     /// The line calls an accelerator that is neither one of the paper's nine nor declared earlier
     /// in the text.
     #[error("{error}, or be declared before as 'kind {}'; declared: {declared}", .error.0)]
@@ -137,9 +140,7 @@ pub fn parse(text: &str) -> Result<Vec<(String, Nodes)>, TextError> {
     while let Some((head, below)) = rest.split_first() {
         if let Some(declared) = head.text.strip_prefix("kind ") {
             let kind = declaration(head, declared)?;
-            kinds
-                .0
-                .insert(kind.name().to_ascii_lowercase(), Arc::new(kind));
+            kinds.declare(kind).map_err(|error| head.error(error))?;
             rest = below;
             continue;
         }
@@ -162,6 +163,16 @@ pub fn parse(text: &str) -> Result<Vec<(String, Nodes)>, TextError> {
 struct Kinds(BTreeMap<String, Arc<Kind>>);
 
 impl Kinds {
+    /// Adds a declaration, which may repeat an earlier one. Names that differ in case are the same.
+    fn declare(&mut self, kind: Kind) -> Result<(), KindsError> {
+        let key = kind.name().to_ascii_lowercase();
+        let known = self.0.entry(key).or_insert_with(|| Arc::new(kind.clone()));
+        match **known == kind {
+            true => Ok(()),
+            false => Err(KindsError::differ(known, &kind)),
+        }
+    }
+
     fn call(&self, name: &str) -> Result<Node, TextCause> {
         if let Some(kind) = self.0.get(&name.to_ascii_lowercase()) {
             return Ok(Node::Kind(kind.clone()));

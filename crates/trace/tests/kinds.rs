@@ -235,6 +235,19 @@ fn errors_of_declarations_name_the_line() {
         );
     }
     assert!(said("kind TCP\n").contains("line 1: accelerator name = 'TCP': must differ"));
+    assert!(text::parse("kind Ab sends\nkind Ab sends\n").is_ok());
+    for (written, other) in [
+        ("kind Ab yields dup number\n\nkind Ab\n", "kind Ab"),
+        (
+            "kind Ab yields dup number\n\nkind aB yields dup number\n",
+            "kind aB yields dup number",
+        ),
+    ] {
+        let twice = said(written);
+        let differs = "must have one declaration, but has 'kind Ab yields dup number' and";
+        assert!(twice.starts_with("line 3: accelerator '"), "{twice}");
+        assert!(twice.contains(&format!("{differs} '{other}'")), "{twice}");
+    }
     let unknown = said("kind Hash\ntrace t:\n  TCP Hsah\n");
     assert_eq!(
         unknown,
