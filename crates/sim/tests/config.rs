@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use accelflow_parameters::{Kind, Parameter, Provenance};
+use accelflow_shaping::dispatch::DispatchPolicy;
 use accelflow_sim::Config;
 use accelflow_sim::config::PARAMETERS;
 use accelflow_trace::Accel;
@@ -122,6 +123,15 @@ fn impossible_parameters_are_refused_with_key_value_and_range() {
         config.check().unwrap_err().to_string(),
         "network.chiplets = 5: must be 1, 2, 3, 4 or 6 chiplets"
     );
+}
+
+#[test]
+fn every_dispatch_policy_is_a_choice_with_its_number() {
+    let mut parameters = PARAMETERS.parameters();
+    let policy = parameters.find(|parameter| parameter.key == "scheduling.policy");
+    let choices = policy.unwrap().kind.choices();
+    let names: Vec<&str> = choices.iter().map(|choice| choice.name).collect();
+    assert_eq!(names, DispatchPolicy::ALL.map(DispatchPolicy::name));
 }
 
 #[test]
