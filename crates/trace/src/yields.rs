@@ -11,13 +11,12 @@ use crate::{Accel, Condition, Operand, Source};
 const RPC_NUMBERS: [&str; 4] = ["message_type", "seqid", "compressed", "exception"];
 const RPC_TEXTS: [&str; 2] = ["service", "method"];
 
-/// Checks `nodes` as a whole trace. The nodes must obey the rules of [`check`], and branches may
-/// test only payload values (facts) that an earlier accelerator extracts. Returns the warnings of
-/// [`check`].
+/// Checks `nodes` as a whole trace: the rules of [`check`], and that each branch tests facts that
+/// are known there. Returns the warnings of [`check`].
 ///
-/// A branch can test bytes after any accelerator. A branch can test a field after an accelerator
-/// that extracts the field: RPC, Dser (whose fields depend on the message), or a custom accelerator
-/// that declares the field.
+/// Conditions on the payload's bytes are allowed after any accelerator. Conditions on a field are
+/// allowed after an accelerator that extracts the field: RPC, Dser (whose fields depend on the
+/// message), or a custom accelerator that declares the field.
 ///
 /// # Errors
 /// [`CheckError`] for the first rule that `nodes` break.

@@ -117,7 +117,7 @@ def complete(  # noqa: PLR0913 (options, by name)
     """Run those simulations of `found` that `folder` lacks; return the number of completed ones.
 
     The rows are added to the folder. The run stops when `limit` has expired. `progress` is called
-    with the numbers of completed and of missing simulations.
+    with the number of simulations completed so far, and the number that the folder lacked at first.
     """
     done = folder.done()
     missing = {task.key: task for task in found if task.key not in done}

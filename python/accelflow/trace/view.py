@@ -66,7 +66,7 @@ class View:
 
 
 def view_registered(library: Library, name: str) -> View:
-    """Return the view of the trace `name` of a library, in the library's linked memory.
+    """Link a library, and return the view of its trace `name` as it is in the trace memory.
 
     Raises TraceError for an unknown name and for a library that does not link.
     """

@@ -14,8 +14,8 @@ pub struct MissingFact {
     pub trace: String,
     /// The name of the payload field.
     pub field: String,
-    /// The condition under which a branch tests this value: the values that other missing facts
-    /// must have, as (trace, field, value). Empty if there is no such condition.
+    /// The condition under which a branch tests the missing fact: the values that other missing
+    /// facts must have, as (trace, field, value). Empty if there is no such condition.
     pub given: Vec<(String, String, i64)>,
 }
 
