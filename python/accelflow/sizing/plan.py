@@ -265,7 +265,7 @@ def _rates_of(workload: Mapping[str, Any]) -> dict[str, float]:
         if rate is not None:
             rates[name] = rate
         elif name not in called:
-            allowed = "must be given in rates_rps or the workload's file: no service calls this one"
+            allowed = "must be given in rates_rps or the workload's file, since no service calls it"
             raise refused(f"rate of {name}", LEFT_OUT, allowed)
     return rates
 
