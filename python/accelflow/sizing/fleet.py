@@ -15,8 +15,8 @@ class Fleet:
     """The servers that one system needs, with their power and cost.
 
     `servers` includes the spare servers; `servers_low` and `servers_high` are the ends of its 95 %
-    interval. `headroom_ratio` is the additional load that the servers could take, the spare ones not
-    counted, over the present load. `watts` is the power of all servers, without the datacentre's
+    interval. `headroom_ratio` is the additional load that the servers without the spare ones could
+    take, divided by the present load. `watts` is the power of all servers, without the datacentre's
     overhead. `cost_per_year`, in the plan's currency, is the price divided by the lifetime, plus
     the plan's yearly overhead and the electricity.
     """
