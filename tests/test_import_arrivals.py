@@ -208,7 +208,10 @@ def test_counts_longer_than_a_workload_have_the_mean_of_what_is_kept(tmp_path: P
             "must be at least 2; 1 values that are not times: their rows are left",
         ),
         ("time_s,count\n1,-1\n", "one usable row; 1 counts that are no number from 0 to 1e9: "),
-        ("time_s,count\n1,-1\n2,3\n", "--window = .*; 1 counts that are no number from 0 to 1e9"),
+        (
+            "time_s,count\n1,-1\n2,3\n",
+            "--window is left out: .*; 1 counts that are no number from 0",
+        ),
         ("1.5\n2.5\n", "column = '1.5': must be a name"),
         ("when\n1\n", "columns = 'when': must include times, such as time_s"),
         ("time\n1\n", "must declare its unit"),

@@ -201,6 +201,9 @@ def test_a_small_ladder_has_every_rung_and_its_parts(tmp_path: Path) -> None:
         assert live["errors"] == 0
         assert 0.0 < live["mean_us"] <= max(live["means_us"])
         for rung in row["rungs"].values():
+            if rung["mean_us"] is None:  # saturated, by costs measured on a busy machine
+                assert rung["mean_error_ratio"] is None
+                continue
             ratio = rung["mean_us"] / live["mean_us"] - 1.0
             assert rung["mean_error_ratio"] == pytest.approx(ratio)
     recorded = (tmp_path / "recording.json").read_text(encoding="utf-8")
@@ -220,7 +223,8 @@ def check_forecasts_of(recorded: str, row: dict[str, Any]) -> None:
         workload=load_workload(EXAMPLE / "workload.toml"),
     )
     again = prediction.forecast(one, "simulator", row["rate_rps"], requests=2_000)
-    assert again.mean_us == pytest.approx(row["rungs"]["simulator"]["mean_us"])
+    found_us = row["rungs"]["simulator"]["mean_us"]
+    assert again.mean_us == (math.inf if found_us is None else pytest.approx(found_us))
 
 
 def test_wrong_options_are_refused_before_anything_runs(tmp_path: Path) -> None:
