@@ -1,14 +1,17 @@
 """Custom accelerators, from Python: on bytes, in files and in simulated time."""
 
 import hashlib
+import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 import accelflow
 from accelflow import InputError, chip, sizing
+from accelflow.cli.power import power
 from accelflow.policies import (
     Completion,
     Decision,
@@ -325,7 +328,7 @@ def test_results_of_the_nine_do_not_name_others() -> None:
     assert len(service.accelerator_utilization) == 9
 
 
-def test_their_power_is_not_known_and_a_fleet_is_sized_all_the_same() -> None:
+def test_their_power_is_not_known_and_a_fleet_is_sized_all_the_same(tmp_path: Path) -> None:
     """With the utilisation of the elements, as in the closed form, servers have a power."""
     results = accelflow.compare(workload(), orchestrators=["accelflow"], requests=100)
     assert set(chip.custom_accelerators(results.source)) == set(workload()["kinds"])
@@ -333,6 +336,10 @@ def test_their_power_is_not_known_and_a_fleet_is_sized_all_the_same() -> None:
         accelflow.AccelflowError, match=r"accelerators = '.*Convolution.*': must be"
     ):
         chip.energy(results.source, "accelflow")
+    file = tmp_path / "results.json"
+    file.write_text(json.dumps(results.source))
+    done = CliRunner().invoke(power, [str(file)])
+    assert str(done.exception).startswith(f"RESULTS = '{file}': must be results without custom")
     planned = sizing.Plan(
         workload=workload(),
         rates_rps={"Edges": 400_000.0},

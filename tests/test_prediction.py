@@ -201,7 +201,8 @@ def test_a_small_ladder_has_every_rung_and_its_parts(tmp_path: Path) -> None:
         assert live["errors"] == 0
         assert 0.0 < live["mean_us"] <= max(live["means_us"])
         for rung in row["rungs"].values():
-            if rung["mean_us"] is None:  # saturated, by costs measured on a busy machine
+            # Costs measured on a busy machine are high, and may saturate the model.
+            if rung["mean_us"] is None:
                 assert rung["mean_error_ratio"] is None
                 continue
             ratio = rung["mean_us"] / live["mean_us"] - 1.0

@@ -348,6 +348,15 @@ def test_plans_made_in_python_take_any_form_of_workload(tmp_path: Path) -> None:
     found = [sizing.Plan(workload=given).rates_rps for given in (str(file), file, tree)]
     assert found == [{"Cart": 50.0}] * 3
     assert sizing.Plan(workload=file).relative_error == {"TCP": 0.1}
+    written = tmp_path / "plan.toml"
+    head = 'schema = "accelflow.plan/1"\nworkload = "shop.json"\n'
+    written.write_text(head)
+    assert sizing.read_plan(written) == sizing.Plan(workload=file)
+    written.write_text(f"{head}rates_rps = {{}}\nrelative_error = {{}}\n")
+    with pytest.raises(InputError, match=r"rates_rps = \{\}: must be a table of each service's"):
+        sizing.read_plan(written)
+    written.write_text(f"{head}relative_error = {{}}\n")
+    assert sizing.read_plan(written).relative_error == {}
 
 
 @pytest.mark.parametrize("content", [b"", b"\x00\xff", b"schema = ", b"[" * 100])

@@ -128,7 +128,7 @@ impl Refusal {
 
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Texts that are values stand in quotes, so these two are none.
+        // Texts are quoted, so an unquoted `left out` or `given` is not a value.
         let is = match self.value.as_str() {
             LEFT_OUT | GIVEN => "is",
             _ => "=",

@@ -214,4 +214,10 @@ def _read(path: Path) -> dict[str, Any]:
         raise unreadable("RESULTS", path, error) from error
     if not isinstance(results, dict):
         raise refused("RESULTS", str(path), "must be a file of results of `accelflow compare`")
+    if custom := chip.custom_accelerators(results):
+        allowed = (
+            "must be results without custom accelerators, whose power the model does not know: they"
+            f" have {', '.join(custom)}"
+        )
+        raise refused("RESULTS", str(path), allowed)
     return results

@@ -469,7 +469,7 @@ def mean_of(values: Sequence[float | None]) -> float | None:
 
 
 def sum_of(values: Sequence[float | None]) -> float | None:
-    """Return the sum of `values`; None if a value is None."""
+    """Return the sum of `values`, or None if one of them is unknown (None)."""
     present = [value for value in values if value is not None]
     return math.fsum(present) if len(present) == len(values) else None
 

@@ -189,6 +189,10 @@ def _callees(phase: Mapping[str, Any]) -> list[tuple[str, bool]]:
 
 
 _WORKLOAD: Final = "must be text: a suite's name, or the path of a workload's file"
+_RATES: Final = (
+    "must be a table of each service's rate in requests a second, or be left out for a workload's"
+    " file that has the rates"
+)
 
 
 def read_plan(path: str | PathLike[str]) -> Plan:
@@ -215,8 +219,6 @@ def _read_files(tree: dict[str, Any], folder: Path) -> None:
     if is_file(tree.get("workload")):
         workload = load_workload(folder / tree["workload"])
         tree["workload"] = workload
-        if "rates_rps" not in tree:
-            tree["rates_rps"] = _rates_of(workload)
         tree.setdefault("relative_error", _errors_of(workload))
     chip = tree.get("chip")
     if isinstance(chip, dict):
@@ -340,6 +342,10 @@ def _read(key: str, value: object) -> Any:
         if not isinstance(value["config"], Mapping):
             raise refused("scenario.config", value["config"], "must be a table")
         return {**value, "config": _config(value["config"])}
+    if (
+        key == "rates_rps" and value == {}
+    ):  # otherwise those of the workload, as if it were left out
+        raise refused(key, value, _RATES)
     return read_table(key, value) if key in TABLES else value
 
 
@@ -392,12 +398,7 @@ def _check_workload(workload: Mapping[str, Any], scenario: object) -> None:
 
 def _check_services(plan: Plan) -> None:
     if not isinstance(plan.rates_rps, Mapping) or not plan.rates_rps:
-        raise refused(
-            "rates_rps",
-            plan.rates_rps,
-            "must be a table of each service's rate in requests a second, or be left out for a"
-            " workload's file that has the rates",
-        )
+        raise refused("rates_rps", plan.rates_rps, _RATES)
     _check_mapping("rates_rps", plan.rates_rps, LEAST_RPS, MOST_RPS)
     _check_ratios(plan)
     _check_mapping("p99_us", plan.p99_us, *P99_US)

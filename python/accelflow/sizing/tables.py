@@ -142,9 +142,9 @@ RANGES: Final[Mapping[str, tuple[float, float]]] = {
 WHOLE: Final = frozenset({"limits.spare_servers", "requests", "seeds"})
 
 
-def check_table(name: str, table: object) -> None:
+def check_table(name: str, table: Any) -> None:
     """Raise InputError for a number in `table`, the table `name` of a plan, that is not allowed."""
-    for attribute in fields(table):  # type: ignore[arg-type]
+    for attribute in fields(table):
         value, place = getattr(table, attribute.name), f"{name}.{attribute.name}"
         if place in RANGES and not (value is None and attribute.default is None):
             checked_number(place, value)
@@ -167,7 +167,7 @@ def read_table(name: str, value: object) -> Any:
     return of(**value)
 
 
-def checked_number(place: str, value: object) -> float:
+def checked_number(place: str, value: Any) -> float:
     """Return `value`, the number at `place` of a plan; `place` is a key of :data:`RANGES`.
 
     Raises InputError for a value that is no number or outside its range.
@@ -176,9 +176,10 @@ def checked_number(place: str, value: object) -> float:
     whole = place in WHOLE
     kind = "a whole number" if whole else "a number"
     fits = isinstance(value, int if whole else int | float) and not isinstance(value, bool)
-    if not fits or not least <= float(value) <= most:  # type: ignore[arg-type]
+    if not fits or not least <= value <= most:
         raise refused(place, value, f"must be {kind} {span(least, most)}")
-    return value  # type: ignore[return-value]
+    found: float = value
+    return found
 
 
 def span(least: float, most: float) -> str:
