@@ -186,7 +186,10 @@ def test_what_a_decision_cannot_have_is_refused(tmp_path: Path, more: str, messa
             },
             "kernel_share_ratio = '1 in all': must be below 1, since offloading costs nothing",
         ),
-        ({"setup_cycles": 1e18, "offloads_per_s": 1e300}, "must be a finite number"),
+        (
+            {"setup_cycles": 1e18, "offloads_per_s": 1e300},
+            "each second = inf: must be finite: lower offloads_per_s or the cycles",
+        ),
         ({"setup_cycles": 1e19}, "setup_cycles = 1e19: must be a number from 0 to 1e18 cycles"),
         (
             {"selection": "lucrative", "sizes": SIZES, "all_offloads_per_s": 16_000},

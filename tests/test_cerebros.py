@@ -249,7 +249,7 @@ def test_services_have_messages_and_schemata() -> None:
         (
             {},
             {"parameters": {"core": 1}},
-            "parameter = 'core': must be a key that can be set here, did you mean cores?",
+            "parameter = 'core': must be the key of a parameter, did you mean cores?",
         ),
         ({}, {"parameters": {"cores": "16"}}, "cores = '16': must be a whole number from 1"),
         ({}, {"designs": ["Half"]}, "design = 'Half': must be None, OP: P-Only"),
@@ -481,7 +481,7 @@ def test_cerebros_is_beside_the_paper() -> None:
 
 
 def test_cerebros_refuses_what_it_cannot_use() -> None:
-    with pytest.raises(InputError, match="parameter = 'clock': must be a key"):
+    with pytest.raises(InputError, match="parameter = 'clock': must be the key of"):
         cerebros.designs(clock=2)
     with pytest.raises(InputError, match=r"header_tasks = 1.5: must be a whole number"):
         cerebros.designs(header_tasks=1.5)

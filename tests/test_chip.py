@@ -77,7 +77,7 @@ def test_every_area_of_the_paper_is_exact_to_the_printed_digit() -> None:
 def test_inputs_can_be_changed_and_only_sensibly() -> None:
     assert chip.area({"pes": 4})["accelerators_mm2"] == pytest.approx(44.9 / 2)
     for changes, said in [
-        ({"gpus": 1.0}, "parameter = 'gpus': must be a key"),
+        ({"gpus": 1.0}, "parameter = 'gpus': must be the key of"),
         ({"pes": 0.5}, "must be a whole number from 1 to 1024"),
         ({"pes": float("nan")}, "pes = NaN: must be a whole number from 1 to 1024"),
         ({"pes": True}, "pes = true: must be a whole number from 1 to 1024"),

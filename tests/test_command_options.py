@@ -92,7 +92,7 @@ WRONG = [
     ),
     (f"{PREDICT} --loads 200", "--loads = 200: must be a percentage above 0 and at most 95"),
     (f"{PREDICT} --recorded-load 0", "--recorded-load = 0: must be a percentage above 0"),
-    (f"{PREDICT} --set core.cout=3", "--set parameter = 'core.cout': must be a key"),
+    (f"{PREDICT} --set core.cout=3", "--set parameter = 'core.cout': must be the key of"),
     (f"{PREDICT} --workload usuite", "--service = 'UniqId': must be HdSearch"),
     ("chip new a/b", "NAME = 'a/b': must be a name without '/'"),
     ("chip new x --out x.json", "--out = 'x.json': must end in .toml"),

@@ -383,7 +383,7 @@ def test_choices_have_names_in_files_commands_and_python(tmp_path: Path) -> None
         ("accelerator.pes", "--set = 'accelerator.pes': must be of the form KEY=VALUE"),
         (
             "pes=4",
-            "--set parameter = 'pes': must be a key that can be set here, did you mean",
+            "--set parameter = 'pes': must be the key of a parameter, did you mean",
         ),
         ("accelerator.pes=many", "--set accelerator.pes = 'many': must be a whole number from 1"),
         ("core.balancing=fair", "--set core.balancing = 'fair': must be least_loaded, random"),

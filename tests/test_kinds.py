@@ -135,6 +135,8 @@ def test_accelerators_without_a_body_or_with_another_declaration_are_refused() -
     with pytest.raises(InputError, match="must be a function"):
         register_body(SHA256, b"no function")  # type: ignore[arg-type]
     assert error_of(lambda: register_body(seq("TCP")[0], raises)).reason == "bad_kind"
+    with pytest.raises(InputError, match="accelerator = 'SHA256': must be a node that kind"):
+        register_body("SHA256", raises)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -366,6 +368,10 @@ def test_costs_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     assert "did you mean Convolution?" in typo
     negative = {**kinds, "ISP": {"ns": -1.0}}
     assert "kinds.ISP.ns" in said(workload(kinds=negative))
+    free = {**kinds, "ISP": {"speedup": 2.0}}
+    assert "kinds.ISP = 0 ns: must be above 0 on a core: set ns, ns_per_byte or both" in said(
+        workload(kinds=free)
+    )
     received = {"trace": "T1", "facts": {"T1": {"compressed": 0}}}
     plain = {**workload()["services"][0], "path": [received, {"trace": "T2"}]}
     none = workload(traces=[], services=[plain])

@@ -134,7 +134,7 @@ def test_unknown_engines_and_keys_are_refused() -> None:
     with pytest.raises(AccelflowError) as caught:
         _native.parameter_value("area", "core", 1)
     assert str(caught.value) == (
-        "parameter = 'core': must be a key that can be set here, did you mean cores?"
+        "parameter = 'core': must be the key of a parameter, did you mean cores?"
     )
 
 

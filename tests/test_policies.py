@@ -405,6 +405,13 @@ class Unknown(Orchestrator):
     like = "acelflow"
 
 
+class Chooses(Orchestrator):
+    like = "accelflow"
+
+    def choose(self, accelerator: str, waiting: Waiting, now_ns: float) -> int:
+        return 0
+
+
 class Taken(Orchestrator):
     name = "relief"
 
@@ -435,6 +442,7 @@ class Nameless(Orchestrator):
         ({"policies": {"non_acc": Fifo}}, "non_acc+Fifo has no accelerators"),
         ({"orchestrators": Plain}, "orchestrators = "),
         ({"orchestrators": [Fifo]}, "orchestrators[0] = "),
+        ({"orchestrators": [Chooses]}, "must not define choose, which only a QueuePolicy has"),
         ({"orchestrators": ["relief"]}, "orchestrators[0] = 'relief': must be an Orchestrator"),
         (
             {"orchestrators": [Unknown]},

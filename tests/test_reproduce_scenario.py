@@ -31,7 +31,7 @@ def test_scenarios_are_read_and_refused(tmp_path: Path) -> None:
         ("[scenario]\nsise = 1\n", "scenario: key = 'sise': must be arrivals"),
         ("[scenario]\nsizes = 3\n", "scenario.sizes = 3: must be a string"),
         ('[scenario]\nsizes = "x"\n', "sizes = 'x': must be socialnetwork"),
-        ("[core]\nfoo = 3\n", "parameter = 'core.foo': must be a key"),
+        ("[core]\nfoo = 3\n", "parameter = 'core.foo': must be the key of"),
         ('[scenario]\ncohort = "relief"\n', "cohort = 'relief': must be cohort"),
         ("scenario = 3\n", "scenario = 3: must be a table"),
     ):

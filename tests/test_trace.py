@@ -355,6 +355,16 @@ def test_a_walk_refuses_facts_that_are_no_numbers(facts: Any, says: str) -> None
     assert error.reason == "bad_fact"
 
 
+def test_a_walk_has_a_largest_number_of_steps() -> None:
+    walk = LIBRARY.link().walk
+    facts = {"compressed": 0}
+    error = error_of(lambda: walk("T1", facts, max_visits=1))
+    assert error.reason == "too_many_visits"
+    assert walk("T1", facts, max_visits=2**80) == walk("T1", facts)
+    error = error_of(lambda: walk("T1", facts, max_visits=-1))
+    assert str(error) == "max_visits = -1: must be a whole number of at least 0"
+
+
 def test_a_walk_takes_facts_of_any_mapping_up_to_64_bits() -> None:
     image = LIBRARY.link()
     for hit in (-(2**63), 2**63 - 1):

@@ -334,6 +334,9 @@ def _source(source: Any, wanted: type, place: str) -> tuple[Any, Callable[[], An
         raise refused(place, source, allowed)
     if not isinstance(policy, wanted):
         raise refused(place, source, f"{allowed}; calling it returned {policy!r}")
+    if isinstance(policy, Orchestrator) and hasattr(policy, "choose"):
+        allowed = "must not define choose, which only a QueuePolicy has: pass that as queue"
+        raise refused(place, source, allowed)
     if isinstance(policy, QueuePolicy) and type(policy).choose is QueuePolicy.choose:
         raise refused(place, source, "must define choose(accelerator, waiting, now_ns)")
     return policy, make

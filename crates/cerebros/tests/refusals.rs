@@ -46,7 +46,7 @@ fn what_cannot_be_is_one_error_that_names_it() {
         .to_string();
     assert_eq!(
         unset,
-        "parameter = 'core': must be a key that can be set here, did you mean cores?"
+        "parameter = 'core': must be the key of a parameter, did you mean cores?"
     );
 }
 

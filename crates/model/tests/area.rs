@@ -216,7 +216,7 @@ fn impossible_inputs_are_refused_with_what_is_allowed() {
     }
     assert_eq!(
         inputs.set("entry_byte", 1.0).unwrap_err().to_string(),
-        "parameter = 'entry_byte': must be a key that can be set here, \
+        "parameter = 'entry_byte': must be the key of a parameter, \
          did you mean entry_bytes?"
     );
     inputs.set("dispatcher_mm2", 0.9).unwrap();

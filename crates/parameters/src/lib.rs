@@ -60,7 +60,7 @@
 //! let error = TABLE.set(&mut oven, "oven.temprature", 200.0).unwrap_err();
 //! assert_eq!(
 //!     error.to_string(),
-//!     "parameter = 'oven.temprature': must be a key that can be set here, \
+//!     "parameter = 'oven.temprature': must be the key of a parameter, \
 //!      did you mean oven.temperature?"
 //! );
 //! # Ok::<(), accelflow_parameters::Refusal>(())

@@ -97,7 +97,7 @@ impl Refusal {
     /// Creates the error for `key`, which is not one of the parameter keys in `known`. The error's
     /// text proposes known keys that are spelt like `key`.
     pub fn unknown_key<'k>(key: &str, known: impl IntoIterator<Item = &'k str>) -> Refusal {
-        let allowed = "must be a key that can be set here";
+        let allowed = "must be the key of a parameter";
         Refusal::new("parameter", quoted(key), allowed).proposing(key, known)
     }
 

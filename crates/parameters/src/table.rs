@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::{Kind, Parameter, Refusal};
+use crate::{Kind, Parameter, Refusal, similar};
 
 /// The largest relative error when a field keeps a value as a quantity, such as picoseconds.
 const ROUNDED: f64 = 1e-9;
@@ -37,7 +37,8 @@ impl<C> Table<C> {
         }
     }
 
-    /// Adds a second spelling for each parameter key whose last part is one of `members`. If
+    /// Adds a second spelling for each parameter key whose last part is one of `members`. The last
+    /// member stands for all others without a name: errors propose its key for an unknown member. If
     /// `group` is `accelerator` and a member is `TCP`, the key `pes.TCP` may also be written
     /// `accelerator.TCP.pes`. So a file can have a section for each member.
     #[must_use]
@@ -118,8 +119,28 @@ impl<C> Table<C> {
         };
         self.rows().find(is_asked).ok_or_else(|| {
             let known = self.spellings(key);
-            Refusal::unknown_key(key, known.iter().map(String::as_str))
+            let mut refusal = Refusal::unknown_key(key, known.iter().map(String::as_str));
+            if let Some(shared) = self.of_other_members(key) {
+                refusal.similar = vec![shared];
+            }
+            refusal
         })
+    }
+
+    /// Returns the key to propose if `key` is a known key with an unknown member, such as `pes.own`
+    /// for `pes.Hash`: that of the last member, which stands for all members without a name.
+    fn of_other_members(&self, key: &str) -> Option<String> {
+        let (group, members) = self.members;
+        let parts: Vec<&str> = key.split('.').collect();
+        let (what, member) = match parts[..] {
+            [what, member] => (what, member),
+            [of, member, what] if of == group => (what, member),
+            _ => return None,
+        };
+        let shared = format!("{what}.{}", members.last()?);
+        let is_other = similar(member, members.iter().copied()).is_empty();
+        let is_key = self.parameters().any(|parameter| parameter.key == shared);
+        (is_other && is_key).then_some(shared)
     }
 
     /// Returns the description of the parameter `key`.

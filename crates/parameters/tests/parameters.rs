@@ -275,12 +275,12 @@ fn refusals_have_one_form() {
         ),
         (
             set("balancing", 1.0),
-            "parameter = 'balancing': must be a key that can be set here, \
+            "parameter = 'balancing': must be the key of a parameter, \
              did you mean core.balancing?",
         ),
         (
             set("warp", 1.0),
-            "parameter = 'warp': must be a key that can be set here",
+            "parameter = 'warp': must be the key of a parameter",
         ),
         (
             TABLE

@@ -183,7 +183,7 @@ impl Own<'_> {
         let set = |service: &&Service| self.scenario.rates_rps.contains_key(&service.name);
         if let Some(service) = all.clone().find(set) {
             let place = format!("rates_rps['{}']", service.name);
-            let allowed = "must be left out, since the workload has the service's arrival times";
+            let allowed = "must be left out, since the workload states when each request for the service arrives";
             return Err(Refusal::number(
                 place,
                 self.scenario.rates_rps[&service.name],
@@ -193,7 +193,7 @@ impl Own<'_> {
         match (all.next(), self.scenario.rate_rps) {
             (Some(service), Some(rate)) => {
                 let allowed = format!(
-                    "must be left out, since the workload has the arrival times of {}",
+                    "must be left out, since the workload states when each request for {} arrives",
                     service.name
                 );
                 Err(Refusal::number("rate_rps", rate, allowed))

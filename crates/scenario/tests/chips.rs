@@ -167,8 +167,8 @@ fn bad_chips_are_refused_by_name() {
         ),
         (
             json!([{"name": "a", "config": {"accelerator.TCP.pse": 1}}]),
-            "chips['a'].config.parameter = 'accelerator.TCP.pse': must be a key that \
-             can be set here, did you mean accelerator.TCP.pes?",
+            "chips['a'].config.parameter = 'accelerator.TCP.pse': must be the key of \
+             a parameter, did you mean accelerator.TCP.pes?",
         ),
         (
             json!([{"name": "a", "config": {"pes.TCP": 1, "accelerator.TCP.pes": 2}}]),
@@ -242,7 +242,7 @@ const REFUSED: &[(&str, &str)] = &[
     ("name = ' '", "1:1: name = ' ': must be a string"),
     (
         "[accelerator.TCP]\n  pse = 3",
-        "2:3: parameter = 'accelerator.TCP.pse': must be a key that can be set here, \
+        "2:3: parameter = 'accelerator.TCP.pse': must be the key of a parameter, \
          did you mean accelerator.TCP.pes",
     ),
     (
@@ -273,16 +273,16 @@ const REFUSED: &[(&str, &str)] = &[
         "core.count = 2020-01-01",
         "1:6: core.count = a date: must be a whole number",
     ),
-    ("core = 3", "1:1: parameter = 'core': must be a key"),
-    ("[cores]", "1:2: parameter = 'cores': must be a key"),
+    ("core = 3", "1:1: parameter = 'core': must be the key of"),
+    ("[cores]", "1:2: parameter = 'cores': must be the key of"),
     (
         "[pes]\nTCP = 1\n[accelerator.TCP]\npes = 2",
         "4:1: accelerator.TCP.pes = 2: must not be set again: pes.TCP sets the same parameter",
     ),
-    ("# ä\n'ü' = 1", "2:1: parameter = 'ü': must be a key"),
+    ("# ä\n'ü' = 1", "2:1: parameter = 'ü': must be the key of"),
     (
         "core = { 'ü' = 1, count = 0 }",
-        "1:10: parameter = 'core.ü': must be a key",
+        "1:10: parameter = 'core.ü': must be the key of",
     ),
     ("core.clock_ghz = nan", "1:6: core.clock_ghz = NaN: must be"),
 ];

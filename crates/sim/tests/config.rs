@@ -172,7 +172,7 @@ fn values_that_do_not_go_together_are_refused() {
 fn unknown_keys_are_refused_with_a_hint() {
     let mut config = Config::default();
     let mut text = |key: &str| config.set(key, 1.0).unwrap_err().to_string();
-    let unknown = "must be a key that can be set here";
+    let unknown = "must be the key of a parameter";
     assert_eq!(
         text("cores.count"),
         format!("parameter = 'cores.count': {unknown}, did you mean core.count?")
@@ -185,6 +185,12 @@ fn unknown_keys_are_refused_with_a_hint() {
         )
     );
     assert_eq!(text("warp"), format!("parameter = 'warp': {unknown}"));
+    for key in ["pes.Hash", "accelerator.Hash.pes"] {
+        let own = format!("parameter = '{key}': {unknown}, did you mean pes.own?");
+        assert_eq!(text(key), own);
+    }
+    let typo = text("pes.Encrr");
+    assert!(!typo.contains("own"), "{typo}");
     assert!(Config::default().get("warp").is_err());
     assert!(Config::default().get("core.count").is_ok());
 }

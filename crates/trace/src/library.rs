@@ -1,13 +1,13 @@
 //! Libraries of named traces, from which trace memories are linked.
 
-use crate::check::{CheckError, Role, Warning, check, is_name};
+use crate::check::{CheckError, Warning, is_name};
 use crate::compile::{Part, split};
 use crate::image::Image;
 use crate::kinds::{self, KindsError};
 use crate::link::link;
 use crate::link_error::LinkError;
 use crate::source::{Node, Nodes};
-use crate::yields::check_trace;
+use crate::yields::{check_trace, check_with_stated_facts};
 
 /// The error of a trace that a library does not accept, replace or remove.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -111,7 +111,7 @@ impl Library {
         name: &str,
         source: Nodes,
     ) -> Result<&[Warning], RegisterError> {
-        self.add(None, name, source, |nodes| check(nodes, Role::Trace))
+        self.add(None, name, source, check_with_stated_facts)
     }
 
     /// Adds a trace like [`Library::register`] and makes `service` its owner. No other service can

@@ -67,11 +67,12 @@ pub enum TextCause {
     Kinds(#[from] KindsError),
     /// The line calls an accelerator that is neither one of the paper's nine nor declared earlier
     /// in the text.
-    #[error("{error}, or be declared before as 'kind {}'; declared: {declared}", .error.0)]
+    #[error("{error}, or be declared before as 'kind {}'{declared}", .error.0)]
     Undeclared {
         /// The error that holds the unknown name.
         error: UnknownAccelerator,
-        /// The names of the custom accelerators that are declared earlier, as a list.
+        /// `; declared: ` and the names of the custom accelerators that are declared earlier; empty
+        /// if there are none.
         declared: String,
     },
     /// The line is not a statement. Holds the line.
@@ -179,13 +180,11 @@ impl Kinds {
         }
         name.parse().map(Node::Accel).map_err(|error| {
             let declared: Vec<&str> = self.0.values().map(|kind| kind.name()).collect();
-            match declared.is_empty() {
-                true => TextCause::Source(SourceError::Accelerator(error)),
-                false => TextCause::Undeclared {
-                    error,
-                    declared: declared.join(", "),
-                },
-            }
+            let declared = match declared.is_empty() {
+                true => String::new(),
+                false => format!("; declared: {}", declared.join(", ")),
+            };
+            TextCause::Undeclared { error, declared }
         })
     }
 }

@@ -310,6 +310,10 @@ fn a_workloads_traces_may_test_what_the_workload_states() {
             .register_for_stated_facts("u", seq(&["LdB", "TCP"]).unwrap())
             .is_err()
     );
+    let texts = "kind Mark sends yields hit number\ntrace v:\n    TCP Mark\n";
+    let nodes = accelflow_trace::text::parse(texts).unwrap().remove(0).1;
+    let refused = library.register_for_stated_facts("v", nodes).unwrap_err();
+    assert!(refused.to_string().contains("Mark"), "{refused}");
 }
 
 /// An image that was made before traces were checked for it is still read.

@@ -254,6 +254,11 @@ fn errors_of_declarations_name_the_line() {
         "line 3: accelerator = 'Hsah': must be TCP, Encr, Decr, RPC, Ser, Dser (or Deser), Cmp, \
          Dcmp or LdB, or be declared before as 'kind Hsah'; declared: Hash"
     );
+    let first = said("trace t:\n  TCP Hash\n");
+    assert!(
+        first.ends_with("Dcmp or LdB, or be declared before as 'kind Hash'"),
+        "{first}"
+    );
 }
 
 fn steps(depth: u32) -> BoxedStrategy<Nodes> {

@@ -165,7 +165,7 @@ def plan(fleet: Fleet) -> dict[str, Any]:
     servers = float(whole_before["servers"])
     for name, value in whole_before.items():
         if not math.isfinite(value) or not np.isfinite(whole_after[name]).all():
-            raise refused(f"fleet: {name}", "above 1e308", "must be a finite number")
+            raise refused(f"fleet: {name}", math.inf, "must be finite")
     return {
         "schema": SCHEMA,
         "services": rows,

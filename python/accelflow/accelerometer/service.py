@@ -190,7 +190,8 @@ def evaluate(
 def _check_finite(outcome: Mapping[str, Any], service: Service) -> None:
     """Refuse a service of whose work nothing is left, or whose cost exceeds any number."""
     if outcome["speedup_ratio"] == 0 or outcome["latency_reduction_ratio"] == 0:
-        raise refused("cycles of overhead a second", "above 1e308", "must be a finite number")
+        allowed = "must be finite: lower offloads_per_s or the cycles that an offload costs"
+        raise refused("cycles that offloads cost each second", math.inf, allowed)
     if outcome["speedup_ratio"] is None:
         shares = math.fsum(float(_central(k.kernel_share_ratio)) for k in service.kernels)
         allowed = "must be below 1, since offloading costs nothing: the speedup would be infinite"

@@ -56,9 +56,11 @@ def register_body(accelerator: Node, body: Body) -> None:
     receives it. KeyboardInterrupt, SystemExit and others that are not an Exception also end the
     call of :func:`run_trace`, which raises them. A body can neither run traces nor wait for one.
 
-    Raises InputError for a body that cannot be called, and TraceError for a node that calls no
-    custom accelerator.
+    Raises InputError for a body that cannot be called and for an `accelerator` that is no node, and
+    TraceError for a node that calls no custom accelerator.
     """
+    if not isinstance(accelerator, Node):
+        raise refused("accelerator", accelerator, "must be a node that kind() returned")
     if not callable(body):
         raise refused("body", body, "must be a function of the payload and the facts")
     EXECUTOR.add_body(accelerator, body)

@@ -48,8 +48,9 @@ pub struct Written {
 }
 
 /// The advice for a timeline with too many requests.
-const NARROW: &str = "narrow the timeline by a window (--timeline-from, --timeline-for), by services \
-    (--timeline-service), by numbers (--timeline-request) or to the slowest (--timeline-slowest)";
+const NARROW: &str = "show a window of time, some services, some requests by number, or only the \
+    slowest (in Python with Shown; options --timeline-from, --timeline-for, --timeline-service, \
+    --timeline-request and --timeline-slowest)";
 
 impl Checked {
     /// Simulates the scenario and writes a timeline of the simulation to `out`, in Perfetto's

@@ -4,6 +4,7 @@ use accelflow_parameters::{Refusal, quoted};
 use accelflow_trace::Image;
 
 use super::tree::Workload;
+use super::values::KindCost;
 use crate::profile::{Cost, PaperProfileError, StatedCost};
 use crate::services;
 use crate::sizes::{MessagePlace, PayloadSizes};
@@ -53,7 +54,7 @@ impl Workload {
     ///
     /// # Errors
     /// [`Refusal`] if the workload file states the cost of an accelerator that no trace of `image`
-    /// declares.
+    /// calls, or a cost of 0.
     pub fn kind_speedups(&self, image: &Image) -> Result<Vec<Option<f64>>, Refusal> {
         self.check_kinds(image)?;
         let stated = image.kinds().iter();
@@ -62,17 +63,29 @@ impl Workload {
             .collect())
     }
 
-    /// Refuses costs of accelerators that no trace of `image` calls.
+    /// Refuses costs of accelerators that no trace of `image` calls, and costs of 0.
     fn check_kinds(&self, image: &Image) -> Result<(), Refusal> {
         let known = || image.kinds().iter().map(|kind| kind.name());
         let unknown = self.kinds.keys().find(|name| known().all(|k| k != *name));
         let Some(name) = unknown else {
-            return Ok(());
+            return self.check_costs();
         };
         if image.kinds().is_empty() {
-            let allowed = "must be an accelerator that a trace of the file declares by 'kind NAME'";
+            let allowed =
+                "must be an accelerator that a trace of the file declares by 'kind NAME' and calls";
             return Err(Refusal::new("kinds", quoted(name), allowed));
         }
         Err(Refusal::unknown(format!("kinds.{name}"), name, known()))
+    }
+
+    fn check_costs(&self) -> Result<(), Refusal> {
+        let is_free = |cost: &KindCost| cost.ns == 0.0 && cost.ns_per_byte == 0.0;
+        match self.kinds.iter().find(|(_, cost)| is_free(cost)) {
+            None => Ok(()),
+            Some((name, _)) => {
+                let allowed = "must be above 0 on a core: set ns, ns_per_byte or both";
+                Err(Refusal::new(format!("kinds.{name}"), "0 ns", allowed))
+            }
+        }
     }
 }

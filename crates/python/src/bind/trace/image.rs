@@ -153,19 +153,25 @@ impl PyImage {
     /// ''), then ('wait', '') where an arm reaches it and ('join', '') for the last arm. The arms
     /// of a fork or join follow one another. Raises TraceError, with the index of the step, for a
     /// fact that is missing, and after `max_visits` steps: each fork doubles the work after it, so
-    /// a trace may be very long. Raises TraceError for a fact that is no integer of 64 bits.
+    /// a trace may be very long. Raises TraceError for a fact that is no integer of 64 bits, and for a
+    /// negative `max_visits`.
     #[pyo3(signature = (name, facts, *, max_visits=100_000))]
     fn walk(
         &self,
         py: Python<'_>,
         name: &str,
         facts: &Bound<'_, PyAny>,
-        max_visits: usize,
+        max_visits: i128,
     ) -> PyResult<Vec<(&'static str, String)>> {
         let Some(walker) = Walker::new(&self.inner, name) else {
             return Err(Failure::unknown(name, self.known()).into());
         };
         let facts = facts_of(facts)?;
+        let max_visits = usize::try_from(max_visits.min(usize::MAX as i128)).map_err(|_| {
+            let allowed = "must be a whole number of at least 0";
+            let refusal = Refusal::new("max_visits", max_visits, allowed);
+            Failure::new("bad_value", refusal)
+        })?;
         Ok(py.detach(|| follow(walker, &facts, max_visits))?)
     }
 
