@@ -81,8 +81,9 @@ class Trace:
         """Make `pipeline` this trace's program, and emit a TraceWarning for each warning about it.
 
         Raises TraceError for an invalid trace, such as an empty one, one with nodes after LdB or
-        after a TCP that sends, or one with unreachable nodes. The trace is then unchanged. A library
-        keeps a trace as it was registered, until :meth:`register` with `replace` is called again.
+        after a TCP that sends, or one with unreachable nodes. The trace is then unchanged.
+
+        A library keeps a trace as it was registered; :meth:`register` with `replace` replaces it.
         """
         nodes = seq(pipeline)
         self._warnings = tuple(_native.trace_check(nodes))
