@@ -77,7 +77,7 @@ def outcome(lanes: Iterator[np.ndarray], truth: float) -> tuple[str, int]:
 
 def main() -> None:
     trials = int(sys.argv[1]) if len(sys.argv) > 1 else 200
-    most = BUDGET.replications * BUDGET.lengths[-1] // LONGEST
+    most = BUDGET.replications * len(BUDGET.runs(1, BUDGET.lengths[-1]))
     print(f"{'queue':8}{'load':>6}{'coverage':>10}{'requests of a replication':>27}{'longest':>9}")
     for queue in (
         Queue("M/M/1", 0.3, 1, exponential),

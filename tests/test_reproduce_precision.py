@@ -62,11 +62,11 @@ def test_longer_replications_are_more_simulations() -> None:
     one = dataclasses.replace(
         PRECISE, replications=3, requests=100, longest_run=200, most_requests=700
     )
-    assert one.lengths == (100, 200, 400, 600)
+    assert one.lengths == (100, 300, 500, 700)
     assert one.runs(2, 100) == [(2, 100)]
-    assert one.runs(2, 200) == [(2, 200)]
-    assert one.runs(2, 600) == [(2, 200), (5, 200), (8, 200)]
-    runs = [run for seed in one.seeds for run in one.runs(seed, 600)]
+    assert one.runs(2, 300) == [(2, 100), (5, 200)]
+    assert one.runs(2, 500) == [(2, 100), (5, 200), (8, 200)]
+    runs = [run for seed in one.seeds for run in one.runs(seed, 500)]
     assert sorted(seed for seed, _ in runs) == list(range(1, 10))
     rare = one.for_experiment(long_run=True, tails=True)
     assert rare.lengths == (400,)
@@ -184,5 +184,5 @@ def test_the_page_says_how_precise_p99s_are() -> None:
     assert said + "1 within ± 5%, 2 within ± 10% (95 %)" in text
     assert "The widest is ± 9%, of CPost under relief in fig11." in text
     assert "and that of each P99 within ± 2%" in text
-    assert "(at most 96,000 requests of a replication), until the interval" in text
+    assert "with further simulations of 6,000 with other seeds (at most 93,000 requests" in text
     assert "There are 16 replications" in text

@@ -90,7 +90,7 @@ SCENARIO = "[scenario]\n"
         (
             '"config.pes.TCP" = [2, 8]',
             "rate_rps = [1000, 2020-01-01]",
-            "axes.rate_rps[1] = '2020-01-01': must be a string, a number, true or false, not a",
+            "axes.rate_rps[1] = 2020-01-01: must be a string, a number, true or false, not a",
         ),
         (
             '[axes]\n"config.pes.TCP" = [2, 8]',
@@ -100,7 +100,7 @@ SCENARIO = "[scenario]\n"
         (
             '[axes]\n"config.pes.TCP" = [2, 8]',
             "[[points]]\nrate_rps = 2020-01-01",
-            "points[0].rate_rps = '2020-01-01': must be a string",
+            "points[0].rate_rps = 2020-01-01: must be a string",
         ),
         (
             "[2, 8]",

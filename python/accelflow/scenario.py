@@ -518,7 +518,7 @@ def check_plain(place: str, value: object) -> None:
     elif isinstance(value, float) and not math.isfinite(value):
         raise refused(place, value, "must be a finite number")
     elif not isinstance(value, str | int | float | None):
-        raise refused(place, str(value), "must be a string, a number, true or false, not a date")
+        raise refused(place, value, "must be a string, a number, true or false, not a date")
 
 
 def _from_tree(tree: Mapping[str, Any]) -> Scenario:

@@ -32,9 +32,9 @@ class Budget:
     be at most this share of the P99. Each simulation is repeated with the seeds 1 to
     `replications`.
 
-    With `longest_run`, a simulation has at most this many requests. A replication that needs more
-    consists of several simulations of this length. Their seeds follow those of all replications, so
-    a longer replication adds simulations to those that ran already, and repeats none.
+    With `longest_run`, the number is not doubled. A replication that needs more requests gets
+    further simulations of `longest_run` requests each, up to `most_requests` in all. Their seeds
+    follow those of all replications, so a longer replication repeats no simulation.
 
     A search for a maximum rate is accurate to one step. Rates that it tries differ by the factor
     `rate_step`, or by less if a compared figure needs it. Searches never prolong their simulations.
@@ -63,15 +63,15 @@ class Budget:
         """The numbers of requests that a replication may have, in ascending order.
 
         The first is `requests`, and each is twice the one before, up to `most_requests`. With few
-        different lengths, experiments can share simulations. Beyond `longest_run`, lengths are the
-        multiples of the longest simulation.
+        different lengths, experiments can share simulations. With `longest_run`, each is longer by
+        this than the one before.
         """
-        found = [self.requests]
-        longest = min(self.most_requests, self.longest_run or self.most_requests)
-        while found[-1] * 2 <= longest:
-            found.append(found[-1] * 2)
         if self.longest_run is not None:
-            found += range(2 * found[-1], self.most_requests + 1, found[-1])
+            most = max(self.requests, self.most_requests)
+            return tuple(range(self.requests, most + 1, self.longest_run))
+        found = [self.requests]
+        while found[-1] * 2 <= self.most_requests:
+            found.append(found[-1] * 2)
         return tuple(found)
 
     def runs(self, seed: int, requests: int) -> list[tuple[int, int]]:
@@ -79,10 +79,11 @@ class Budget:
 
         `seed` is the replication's, one of :attr:`seeds`, and `requests` its number of requests.
         """
-        if self.longest_run is None or requests <= self.longest_run:
+        if self.longest_run is None:
             return [(seed, requests)]
-        each = max(length for length in self.lengths if length <= self.longest_run)
-        return [(seed + self.replications * run, each) for run in range(requests // each)]
+        further = (requests - self.requests) // self.longest_run
+        seeds = (seed + self.replications * run for run in range(1, further + 1))
+        return [(seed, self.requests), *((other, self.longest_run) for other in seeds)]
 
     def length(self, needed: float) -> int:
         """Return the shortest of :attr:`lengths` of at least `needed` requests, or the longest."""

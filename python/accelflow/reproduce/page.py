@@ -85,15 +85,14 @@ def _precision(outcomes: Sequence[ExperimentResult]) -> list[str]:
 
 def _lengths(budget: Budget) -> str:
     several = budget.longest_run is not None
-    longest = budget.longest_run or budget.lengths[-1]
-    joined = (
-        " and then complemented by further simulations with other seeds (at most "
-        f"{budget.lengths[-1]:,} requests of a replication),"
+    more = (
+        f"with further simulations of {budget.longest_run:,} with other seeds (at most "
+        f"{budget.lengths[-1]:,} requests of a replication)"
         if several
-        else ""
+        else f"doubled up to {budget.lengths[-1]:,}"
     )
     doubled = (
-        f", doubled up to {longest:,}{joined} until the interval is within ± "
+        f", {more} until the interval is within ± "
         f"{budget.precision:.0%} of the paper's figure{_tails(budget)}"
         if len(budget.lengths) > 1
         else ""
