@@ -265,7 +265,7 @@ def test_unreadable_files_are_refused_with_the_place(shop: Path) -> None:
         "sizes.csv", "size_bytes,count\n0,1\n"
     )
     assert "must be 'trace NAME:'" in refusal("more.txt", "Ser\n")
-    assert "must be a Python module that exists" in refusal("build.py", None)
+    assert "must be the path of an existing Python file" in refusal("build.py", None)
     failed = "must be a module that builds its traces without an error: ZeroDivisionError"
     assert failed in refusal("build.py", "1 / 0\n")
     assert "must be TOML" in refusal("shop.toml", b"\x00\x01")

@@ -236,7 +236,7 @@ def _text(path: Path) -> str:
 def _traces_of(module: Path) -> str:
     """The text of the traces that the Python module at `module` registers."""
     if not module.is_file():
-        raise refused("traces.module", str(module), "must be a Python module that exists")
+        raise refused("traces.module", str(module), "must be the path of an existing Python file")
     inherited = [entry for entry in sys.path if entry]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(inherited)}
     try:

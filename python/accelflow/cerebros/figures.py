@@ -65,7 +65,11 @@ class Figures:
 
 @dataclass(frozen=True)
 class Seed:
-    """The results of the simulations with one seed: numbers, and the bars of figures."""
+    """The results of all simulations with one random seed.
+
+    `values` are the numbers that the paper states, as simulated, and `bars` those that its figures
+    draw.
+    """
 
     values: tuple[Value, ...]
     bars: tuple[dict[str, Any], ...]

@@ -13,6 +13,7 @@
       labelColor: "currentColor", titleColor: "currentColor", domainColor: "currentColor",
       tickColor: "currentColor", gridColor: "currentColor", gridOpacity: 0.15,
       labelFontSize: 12, titleFontSize: 12, titleFontWeight: "normal", labelLimit: narrow() ? 110 : 220,
+      labelSeparation: 6,
     },
     legend: {
       labelColor: "currentColor", titleColor: "currentColor", orient: "bottom",

@@ -29,10 +29,11 @@ class Word:
 class View:
     """A trace with its words, and those of every trace that it can reach.
 
-    `own` has the words of the trace itself, and `memory` all reachable words, including those in
-    `own`. `predicates` has the branch conditions that the words in `memory` test, by index. `parts`
-    has the nodes of each word in `own`, by the word's name. `source` is None for a trace from a
-    file, which holds words only; `pipeline` is then assembled from the parts.
+    `own` has the encoded words of the trace itself, and `memory` all reachable words, including
+    those in `own`. `predicates` has the branch conditions that the words in `memory` test, by
+    index. `parts` has the nodes of each word in `own`, by the word's name. `pipeline` has the nodes
+    of the whole trace. `source` has them as the trace was registered; it is None for a trace from a
+    file, which holds words only, so that `pipeline` is assembled from `parts`.
     """
 
     name: str

@@ -70,7 +70,7 @@ impl Default for DatabaseAnswer {
     }
 }
 
-/// The services' answer to a remote procedure call.
+/// The answer to a remote procedure call, from a loopback peer that plays the called service.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RpcAnswer {
     /// Whether the body of the reply is compressed.

@@ -21,7 +21,7 @@ impl LatencySlo {
     /// Returns the largest utilization (1 is the whole capacity) at which the promised latency is
     /// predicted to hold, for requests that take `time` of an accelerator. The result is 0 or less
     /// if the latency cannot hold at any utilization. The model is a separate M/M/1 queue for each
-    /// core, with exponentially distributed latencies.
+    /// core that does the work of an accelerator, with exponentially distributed latencies.
     pub fn most_used(self, time: Time) -> f64 {
         1.0 - self.alone(time).as_ps() as f64 / self.within.as_ps() as f64
     }
