@@ -150,9 +150,9 @@ pub struct Backlog {
 /// repeated in each message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct SchemaBytes {
-    /// The size of split schemata in bytes: types once per function, addresses for each message.
+    /// The size in bytes if types are stored once per function, and addresses once per message.
     pub split: u64,
-    /// The size of whole schemata in bytes: types and addresses for each message.
+    /// The size in bytes if both types and addresses are stored once per message.
     pub whole: u64,
 }
 

@@ -116,7 +116,7 @@ def measure(  # noqa: PLR0913 (options, by name)
 
     `load` is the ratio of the server's rates to those of the whole fleet. `recording` is the text
     of a recording with costs; if it is None, costs are those of the plan's recording or profile.
-    `progress` is that of :func:`accelflow.simulation.run`.
+    `progress` is passed on to :func:`accelflow.simulation.run`.
     """
     asked = plan.scenario_of(load, system=system, seed=seed)
     if recording is not None:
@@ -159,8 +159,8 @@ def search(
 ) -> Searched:
     """Find by simulation the largest load of one server within all limits, for each seed.
 
-    The search begins at the load `guess`. `recording` is that of :func:`measure`. `progress` is
-    called after each simulation, from several threads. An interrupt of the calling thread stops
+    The search begins at the load `guess`. `recording` is passed on to :func:`measure`. `progress`
+    is called after each simulation, from several threads. An interrupt of the calling thread stops
     the simulations.
     """
     stop = Stop()
