@@ -37,10 +37,10 @@ impl<C> Table<C> {
         }
     }
 
-    /// Adds a second spelling for each parameter key whose last part is one of `members`. The last
-    /// member stands for all others without a name: errors propose its key for an unknown member. If
+    /// Adds a second spelling for each parameter key whose last part is one of `members`. If
     /// `group` is `accelerator` and a member is `TCP`, the key `pes.TCP` may also be written
-    /// `accelerator.TCP.pes`. So a file can have a section for each member.
+    /// `accelerator.TCP.pes`. So a file can have a section for each member. The last member stands
+    /// for all that have no name of their own: errors propose its key for an unknown member.
     #[must_use]
     pub const fn with_members(
         self,
