@@ -743,8 +743,8 @@ class TraceImage:
         ''), then ('wait', '') where an arm reaches it and ('join', '') for the last arm. The arms
         of a fork or join follow one another. Raises TraceError, with the index of the step, for a
         fact that is missing, and after `max_visits` steps: each fork doubles the work after it, so
-        a trace may be very long. Raises TraceError for a fact that is no integer of 64 bits, and for
-        a negative `max_visits`.
+        a trace may be very long. Raises TraceError for a fact that is no integer of 64 bits, and
+        for a negative `max_visits`.
         """
     def __eq__(self, other: object, /) -> bool: ...
     def __len__(self, /) -> int: ...
@@ -1105,7 +1105,7 @@ class TraceRun:
         """
     @property
     def sent(self) -> list[tuple[str, bytes]]:
-        """The messages that were sent: (name of the trace, packets)."""
+        """The messages that were sent, each as its trace's name and its packets, joined."""
 
 @final
 class TraceArrival:

@@ -57,8 +57,8 @@ impl Own<'_> {
                          times that are all equal give none"
                 }
                 false => {
-                    "must be a rate in requests per second here or in defaults, or rate_rps of \
-                          the scenario must be given"
+                    "must be given in requests per second, here, in defaults, or as rate_rps of \
+                         the scenario"
                 }
             };
             Refusal::left_out(place, allowed).into()

@@ -175,7 +175,7 @@ def services_figure(comparison: Comparison) -> Figure:
 
 
 def breakdown_figure(comparison: Comparison) -> Figure | None:
-    """Return a plot of the parts of each system's mean latency; None if results lack them."""
+    """Return a plot of the parts of each system's mean latency; None if the parts are not known."""
     columns: dict[str, list[Any]] = {
         name: [] for name in ("name", "service", "scale", "part", "place", "value")
     }

@@ -285,7 +285,7 @@ impl PyRun {
             .collect()
     }
 
-    /// The messages that were sent: (name of the trace, packets).
+    /// The messages that were sent, each as its trace's name and its packets, joined.
     #[getter]
     fn sent(&self) -> Vec<(String, Vec<u8>)> {
         let sent = self.outcome.sent.iter();

@@ -153,8 +153,8 @@ impl PyImage {
     /// ''), then ('wait', '') where an arm reaches it and ('join', '') for the last arm. The arms
     /// of a fork or join follow one another. Raises TraceError, with the index of the step, for a
     /// fact that is missing, and after `max_visits` steps: each fork doubles the work after it, so
-    /// a trace may be very long. Raises TraceError for a fact that is no integer of 64 bits, and for
-    /// a negative `max_visits`.
+    /// a trace may be very long. Raises TraceError for a fact that is no integer of 64 bits, and
+    /// for a negative `max_visits`.
     #[pyo3(signature = (name, facts, *, max_visits=100_000))]
     fn walk(
         &self,
