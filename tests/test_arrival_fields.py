@@ -46,7 +46,7 @@ def test_a_unit_is_for_numbers_in_columns_that_declare_none(tmp_path: Path) -> N
 def test_only_counts_have_windows(tmp_path: Path, text: str, process: str) -> None:
     with pytest.raises(InputError) as caught:
         arrived(tmp_path, text, window_s=10.0)
-    allowed = f"must be left out for {process}: only counts have windows"
+    allowed = f"must be left out, since the file has {process}: only counts have windows"
     assert str(caught.value) == f"--window = 10: {allowed}"
 
 

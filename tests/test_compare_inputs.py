@@ -91,7 +91,10 @@ def test_bad_arguments_are_one_line_and_a_failure(
         ("[network]\nchiplets = 5", "network.chiplets = 5: must be 1, 2, 3, 4 or 6"),
         ("[core]\nbalancing = 'rand'", "core.balancing = 'rand': must be least_loaded, random"),
         ("[core]\nbalancing = 7", "core.balancing = 7: must be least_loaded, random, "),
-        ("[core]\ncount = '36'", "core.count = '36': must be a whole number from 1 to 1024"),
+        (
+            "[core]\ncount = '36'",
+            "core.count = '36': must be a whole number from 1 to 1024 cores, not a text",
+        ),
         ("[core]\ncount = true", "core.count = true: must be a whole number from 1"),
         ("[core]\nenqueue_ns = -1", "core.enqueue_ns = -1: must be a number from 0"),
         ("[core\n", ":1:6: "),

@@ -50,7 +50,11 @@ impl<S: AsRef<str>> Parameter<S> {
         let found = choices.find(|choice| !choice.name.is_empty() && plain(choice.name) == wanted);
         found.map(|choice| choice.value).ok_or_else(|| {
             let known = self.kind.choices().iter().map(|choice| choice.name);
-            self.refusal(quoted(name)).proposing(name, known)
+            let mut refusal = self.refusal(quoted(name)).proposing(name, known);
+            if name.trim().parse::<f64>().is_ok() {
+                refusal.allowed.push_str(", not a text"); // the quotes are easily overlooked
+            }
+            refusal
         })
     }
 

@@ -199,7 +199,9 @@ def _read(paths: Sequence[Path], records: Sorted, report: Report, options: Optio
                 )
             process, unit = reader.process, reader.unit
             if options.window_s is not None and process != "counts":
-                allowed = f"must be left out for {process}: only counts have windows"
+                allowed = (
+                    f"must be left out, since the file has {process}: only counts have windows"
+                )
                 raise refused("--window", options.window_s, allowed)
             reader.read()
     if not records.count:

@@ -94,7 +94,7 @@ class Setting(Protocol):
         """
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the scenario as one object for JSON."""
+        """Return all settings as one object for JSON."""
 
 
 @dataclass(frozen=True, kw_only=True)
