@@ -181,7 +181,7 @@ def test_a_rate_that_is_left_out_is_named_by_file_line_and_column(
 ) -> None:
     text = CALLS.replace("rate_rps = 1000\n", "")
     Path("calls.toml").write_text(text)
-    place = "calls.toml:4:1: services[0].rate_rps is left out: must be a rate"
+    place = "calls.toml:4:1: services[0].rate_rps is left out: must be given"
     assert said(capsys, "compare", "calls.toml").startswith(f"accelflow: error: {place}")
     with pytest.raises(InputError, match=r"^calls.toml:4:1: services\[0\].rate_rps is left out"):
         compare("calls.toml", requests=300)

@@ -43,7 +43,7 @@ def without_none(workload: dict[str, Any]) -> dict[str, Any]:
 
 def test_a_rate_beside_arrival_times_is_refused() -> None:
     workload = without_none(timed(1.0, 1_000.0, 2_000.0))
-    refused = "rates_rps\\['B'\\] = 500: must be left out, since the workload has the service's"
+    refused = "rates_rps\\['B'\\] = 500: must be left out, since the workload states when"
     with pytest.raises(InputError, match=refused):
         simulation.check(scenario(workload, rates_rps={"A": 9.0, "B": 500.0}))
     simulation.check(scenario(workload, rates_rps={"A": 9, "B": 500}, arrivals="poisson"))

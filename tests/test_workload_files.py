@@ -151,7 +151,7 @@ def test_the_files_that_a_workload_names_are_read(shop: Path) -> None:
     assert timed["offered_rps"] == pytest.approx(1000.0)
     assert rated["offered_rps"] == pytest.approx(1000.0, rel=0.3)
     assert found == simulation.run(small(tree), threads=1)
-    with pytest.raises(InputError, match="rate_rps = 5: must be left out, since the workload has"):
+    with pytest.raises(InputError, match="rate_rps = 5: must be left out, since the workload"):
         simulation.run(small(shop, rate_rps=5.0))
 
 
