@@ -379,7 +379,7 @@ const REFUSED: &[(&str, &str, &str)] = &[
     (
         "rate_rps = 400.0\n",
         "",
-        "workload.services[0].rate_rps is left out: must be a rate",
+        "workload.services[0].rate_rps is left out: must be given",
     ),
     (
         "trace = \"T1\", facts = { T1 = { compressed = 1 } }",
