@@ -419,6 +419,9 @@ def test_explain_says_what_is_allowed_and_what_may_be_meant() -> None:
     refusal = "parameter = 'nothing.alike': must be a key that `accelflow explain` lists\n"
     assert done.stderr.endswith(refusal)
     assert len(done.stderr) < 200
+    assert "; pes.own is that of custom accelerators" in run("explain", "pes.Hash").stderr
+    for typo in ("pes.Encrr", "pes.", "core.Hash"):
+        assert "custom" not in run("explain", typo).stderr
 
 
 def test_a_configuration_changes_the_server(tmp_path: Path) -> None:

@@ -93,7 +93,11 @@ def test_bad_arguments_are_one_line_and_a_failure(
         ("[core]\nbalancing = 7", "core.balancing = 7: must be least_loaded, random, "),
         (
             "[core]\ncount = '36'",
-            "core.count = '36': must be a whole number from 1 to 1024 cores, not a text",
+            "core.count = '36': must be a whole number from 1 to 1024 cores; numbers have no",
+        ),
+        (
+            "[core]\ncount = '4096'",
+            "core.count = '4096': must be a whole number from 1 to 1024 cores",
         ),
         ("[core]\ncount = true", "core.count = true: must be a whole number from 1"),
         ("[core]\nenqueue_ns = -1", "core.enqueue_ns = -1: must be a number from 0"),

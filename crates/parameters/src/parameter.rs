@@ -51,8 +51,9 @@ impl<S: AsRef<str>> Parameter<S> {
         found.map(|choice| choice.value).ok_or_else(|| {
             let known = self.kind.choices().iter().map(|choice| choice.name);
             let mut refusal = self.refusal(quoted(name)).proposing(name, known);
-            if name.trim().parse::<f64>().is_ok() {
-                refusal.allowed.push_str(", not a text"); // the quotes are easily overlooked
+            let number = name.trim().parse();
+            if number.is_ok_and(|number| self.kind.allows(number, self.default)) {
+                refusal.allowed.push_str("; numbers have no quotes"); // they are easily overlooked
             }
             refusal
         })

@@ -138,7 +138,7 @@ impl<C> Table<C> {
             _ => return None,
         };
         let shared = format!("{what}.{}", members.last()?);
-        let is_other = similar(member, members.iter().copied()).is_empty();
+        let is_other = !member.is_empty() && similar(member, members.iter().copied()).is_empty();
         let is_key = self.parameters().any(|parameter| parameter.key == shared);
         (is_other && is_key).then_some(shared)
     }

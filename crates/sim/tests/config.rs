@@ -189,6 +189,7 @@ fn unknown_keys_are_refused_with_a_hint() {
         let own = format!("parameter = '{key}': {unknown}, did you mean pes.own?");
         assert_eq!(text(key), own);
     }
+    assert!(!text("pes.").contains("own"));
     let typo = text("pes.Encrr");
     assert!(!typo.contains("own"), "{typo}");
     assert!(Config::default().get("warp").is_err());

@@ -67,13 +67,12 @@ pub enum TextCause {
     Kinds(#[from] KindsError),
     /// The line calls an accelerator that is neither one of the paper's nine nor declared earlier
     /// in the text.
-    #[error("{error}, or be declared before as 'kind {}'{declared}", .error.0)]
+    #[error("{error}, or be declared before as 'kind {}'{}", .error.0, listed(.declared))]
     Undeclared {
         /// The error that holds the unknown name.
         error: UnknownAccelerator,
-        /// `; declared: ` and the names of the custom accelerators that are declared earlier; empty
-        /// if there are none.
-        declared: String,
+        /// The names of the custom accelerators that are declared earlier.
+        declared: Vec<String>,
     },
     /// The line is not a statement. Holds the line.
     #[error(
@@ -179,13 +178,18 @@ impl Kinds {
             return Ok(Node::Kind(kind.clone()));
         }
         name.parse().map(Node::Accel).map_err(|error| {
-            let declared: Vec<&str> = self.0.values().map(|kind| kind.name()).collect();
-            let declared = match declared.is_empty() {
-                true => String::new(),
-                false => format!("; declared: {}", declared.join(", ")),
-            };
+            let kinds = self.0.values();
+            let declared = kinds.map(|kind| kind.name().to_owned()).collect();
             TextCause::Undeclared { error, declared }
         })
+    }
+}
+
+/// Returns `; declared: ` and the names in `declared`; empty if there are none.
+fn listed(declared: &[String]) -> String {
+    match declared.is_empty() {
+        true => String::new(),
+        false => format!("; declared: {}", declared.join(", ")),
     }
 }
 

@@ -4,6 +4,7 @@ import json
 import textwrap
 from collections.abc import Sequence
 from dataclasses import asdict
+from difflib import get_close_matches
 from pathlib import Path
 
 import click
@@ -15,7 +16,7 @@ from accelflow.cli.parameter_page import markdown
 from accelflow.cli.places import written_as
 from accelflow.errors import refused
 from accelflow.files import write_whole
-from accelflow.parameters import Engine, Parameter, engines
+from accelflow.parameters import CUSTOM, Engine, Parameter, accelerators, engines
 
 #: The line width of explanations.
 _WIDTH = 96
@@ -55,7 +56,7 @@ def explain(key: str | None, as_json: bool, page: Path | None) -> None:
         if group is None or any(_begins(name, group) for name in (parameter.key, parameter.also))
     ]
     if key is not None and not found:
-        allowed = "must be a key that `accelflow explain` lists"
+        allowed = f"must be a key that `accelflow explain` lists{_of_custom(known, key)}"
         raise refused("parameter", key, allowed, _keys(known, key))
     if as_json:
         click.echo(json.dumps([asdict(parameter) for parameter in found], indent=2))
@@ -70,6 +71,16 @@ def _keys(known: Sequence[Engine], key: str) -> list[str]:
     rows = [parameter for engine in known for parameter in engine.parameters]
     spelt = [row.also for row in rows if row.also] if key.count(".") > 1 else []
     return [*(row.key for row in rows), *spelt]
+
+
+def _of_custom(known: Sequence[Engine], key: str) -> str:
+    """Return a hint at the key of all custom accelerators, if `key` may name one of theirs."""
+    what, _, name = key.partition(".")
+    shared = f"{what}.{CUSTOM}"
+    keys = [parameter.key for engine in known for parameter in engine.parameters]
+    if not name or shared not in keys or get_close_matches(name, accelerators()):
+        return ""
+    return f"; {shared} is that of custom accelerators"
 
 
 def _begins(name: str, key: str) -> bool:
