@@ -21,8 +21,18 @@ pub(crate) enum Value {
 pub(crate) struct Said {
     pub(crate) facts: Facts,
     pub(crate) kind: Option<Kind>,
-    /// The share of requests that a sampler kept.
-    pub(crate) sampling: Option<f64>,
+    /// The parameter of the sampler: of one that keeps a share of the requests, the share.
+    sampler: Option<f64>,
+    /// Whether the sampler keeps no certain share, such as one with a limited rate.
+    varies: bool,
+}
+
+/// How many of the requests a sampler kept.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Sampled {
+    Share(f64),
+    /// As many as a limit allowed, so that the share is not known.
+    Limited,
 }
 
 impl Value {
@@ -77,6 +87,14 @@ impl Value {
 }
 
 impl Said {
+    /// How many of the requests were kept, if a sampler is described.
+    pub(crate) fn sampled(&self) -> Option<Sampled> {
+        match self.varies {
+            true => Some(Sampled::Limited),
+            false => self.sampler.map(Sampled::Share),
+        }
+    }
+
     /// Takes the attribute called `key` into account.
     pub(crate) fn add(&mut self, key: &str, value: &Value, names: &mut Names) {
         let facts = &mut self.facts;
@@ -84,7 +102,12 @@ impl Said {
             "span.kind" => self.kind = value.text().and_then(kind),
             "sampler.param" => {
                 let share = value.float().filter(|share| *share > 0.0 && *share <= 1.0);
-                self.sampling = share.or(self.sampling);
+                self.sampler = share.or(self.sampler);
+            }
+            "sampler.type" => {
+                let kind = value.text().map(str::to_ascii_lowercase);
+                self.varies =
+                    kind.is_some_and(|kind| !["const", "probabilistic"].contains(&&*kind));
             }
             "accelflow.application" => facts.application = value.truth() == Some(true),
             "accelflow.detached" => facts.detached = value.truth() == Some(true),

@@ -8,6 +8,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::rc::Rc;
 
+use crate::attributes::Sampled;
 use crate::error::ImportError;
 use crate::names::Names;
 use crate::options::Options;
@@ -65,6 +66,8 @@ struct Closed {
 pub(crate) struct Sampling {
     /// The lowest and the highest share.
     pub(crate) range: Option<(f64, f64)>,
+    /// Whether a sampler kept no certain share.
+    pub(crate) limited: bool,
 }
 
 /// The most finished traces that are remembered.
@@ -119,11 +122,15 @@ impl<'c> Collector<'c> {
         self.window
     }
 
-    /// Records the share of requests that a span reports as kept.
-    pub(crate) fn sampled(&mut self, share: Option<f64>) {
-        if let Some(share) = share {
-            let (least, most) = self.sampling.range.unwrap_or((share, share));
-            self.sampling.range = Some((least.min(share), most.max(share)));
+    /// Records how many of the requests a span reports as kept.
+    pub(crate) fn sampled(&mut self, kept: Option<Sampled>) {
+        match kept {
+            Some(Sampled::Share(share)) => {
+                let (least, most) = self.sampling.range.unwrap_or((share, share));
+                self.sampling.range = Some((least.min(share), most.max(share)));
+            }
+            Some(Sampled::Limited) => self.sampling.limited = true,
+            None => {}
         }
     }
 

@@ -32,7 +32,7 @@ topics! {
         => "the duration of the server span is the wait, without the network";
     NEGATIVE = Guessed "spans with a negative duration" => "the duration is taken as 0";
     SKEW = Guessed "clock skew: server spans outside of their client spans"
-        => "nothing is shifted: the durations of spans are used, not their clocks";
+        => "nothing is shifted: the durations of calls are used, and rates are those of requests from outside";
     SHIFTED = Guessed "clock skew: calls without a client span that lie outside of their parents"
         => "they are shifted into the parent";
     LONGER = Guessed "server spans longer than their client spans"
@@ -50,6 +50,10 @@ topics! {
     CIRCLE = Guessed "calls in a circle: services that would call themselves"
         => "the observed time is a wait instead of a simulated call";
     RATES = Guessed "rates too low for a workload" => "set to 0.001 requests per second";
+    FAR = Guessed "clock skew: requests from outside that start far from nearly all others"
+        => "the rates are those in the time of the others";
+    SHORT_FAILURES = Guessed "failed attempts that are shorter than answered calls"
+        => "each takes as long as an answered call";
     HANDLED = Guessed "errors of calls after which the caller continued"
         => "the answer counts as an ordinary answer";
 
@@ -67,6 +71,8 @@ topics! {
         => "the calls beyond 64 are left out of the path";
     LONG = Dropped "requests with more than 400 steps" => "left out of the paths";
     SERVICES = Dropped "requests of services beyond the first 1000" => "left out";
+    ONE_SIZE = Dropped "calls that state the size of one of their two messages only"
+        => "left out: the sizes are those of the workload";
     STANDS = Guessed "called operations with less common sequences of calls (shapes)"
         => "their callers call the most common shape";
     RARE = Dropped "requests from outside with less common sequences of calls (shapes)"

@@ -2,5 +2,6 @@
 
 mod common;
 mod defects;
+mod estimates;
 mod paths;
 mod traces;

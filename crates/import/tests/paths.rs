@@ -194,7 +194,7 @@ fn a_call_again_after_an_error_is_a_retry() {
     }
     let found = imported(&text);
     let chain = &found.workload["services"][0]["path"][2];
-    let expected = json!({"odds": 0.2, "attempts": 2, "backoff_us": 50.0});
+    let expected = json!({"odds": 0.2, "attempts": 9, "backoff_us": 90.0});
     assert_eq!(chain["retry"], expected);
     assert_eq!(found.report["coverage"][0]["shapes"], 1);
 }

@@ -9,6 +9,7 @@ use crate::report::Findings;
 use crate::span::{Method, Span};
 use crate::topics;
 
+use super::arrivals::{Arrivals, Window};
 use super::calls::{CalleesByName, Request, requests};
 use super::groups::path;
 use super::shapes::Operation;
@@ -18,8 +19,9 @@ use super::tree::Tree;
 #[derive(Debug, Default)]
 pub(crate) struct Analysis {
     pub(crate) operations: HashMap<Method, Operation>,
-    /// The start of the first and of the last request, in ns.
-    pub(crate) from_to: Option<(u64, u64)>,
+    /// The starts of all requests, and of those from outside.
+    all: Arrivals,
+    outside: Arrivals,
     callees: CalleesByName,
     /// The number of calls in all present shapes.
     items: usize,
@@ -27,6 +29,8 @@ pub(crate) struct Analysis {
 
 /// The largest number of calls in all shapes together, which bounds memory.
 const MOST_ITEMS: usize = 20_000;
+/// The requests of a shape that is kept in the place of an operation's only one.
+const FAR_MORE: u64 = 1_000;
 /// The largest number of calls of a request.
 const MOST_CALLS: usize = 256;
 
@@ -55,9 +59,10 @@ impl Analysis {
         findings: &mut Findings,
     ) -> Result<(), ImportError> {
         findings.count(&topics::REQUESTS, || place.to_owned())?;
-        let start = request.start_ns;
-        let (from, to) = self.from_to.unwrap_or((start, start));
-        self.from_to = Some((from.min(start), to.max(start)));
+        self.all.add(request.start_ns, place);
+        if request.outside {
+            self.outside.add(request.start_ns, place);
+        }
         let operation = self.operations.entry(request.method).or_default();
         operation.arrived(request);
         if request.calls.len() > MOST_CALLS {
@@ -71,14 +76,23 @@ impl Analysis {
         Ok(())
     }
 
-    /// Drops the least frequent shapes until half of the room is free.
+    /// The time in which requests arrived from outside; that of all requests if those from outside
+    /// started at the same time. Called requests are on other hosts, whose clocks may differ.
+    pub(crate) fn window(&self) -> Option<Window> {
+        self.outside.window().or_else(|| self.all.window())
+    }
+
+    /// Drops the least frequent shapes until half of the room is free. Each operation keeps its most
+    /// frequent shape, unless shapes that are far more frequent would have to go for it.
     fn forget_rare(&mut self) {
-        let mut most = 1;
-        while self.items > MOST_ITEMS / 2 {
-            for operation in self.operations.values_mut() {
-                self.items -= operation.forget_up_to(most);
+        for (keep_one, until) in [(true, FAR_MORE), (false, u64::MAX / 2)] {
+            let mut most = 1;
+            while self.items > MOST_ITEMS / 2 && most < until {
+                for operation in self.operations.values_mut() {
+                    self.items -= operation.forget_up_to(most, keep_one);
+                }
+                most *= 2;
             }
-            most *= 2;
         }
     }
 }

@@ -13,8 +13,10 @@ pub(super) struct Item {
     pub(super) wait_ns: u64,
     /// The read of the database that followed a miss, and whether the cache was then refilled.
     pub(super) miss: Option<Miss>,
-    /// Attempts that failed before this one, and the times between attempts.
+    /// Attempts that failed before this one, their durations together, and the times between
+    /// attempts.
     pub(super) failures: u32,
+    pub(super) failed_ns: u64,
     pub(super) backoff_ns: u64,
 }
 
@@ -216,6 +218,7 @@ impl Item {
             wait_ns: call.end_ns - call.start_ns,
             miss: None,
             failures: 0,
+            failed_ns: 0,
             backoff_ns: 0,
         }
     }
@@ -238,11 +241,13 @@ fn fold_retries(steps: &mut Vec<Step>) -> u64 {
             continue;
         };
         let (failures, backoff_ns) = (first.failures, first.backoff_ns);
+        let failed_ns = first.failed_ns + first.wait_ns;
         let first = steps.remove(at - 1);
         let step = &mut steps[at - 1];
         let pause = step.start_ns.saturating_sub(first.ends_ns.1);
         let item = &mut step.items[0];
         item.failures = failures + 1;
+        item.failed_ns = failed_ns;
         item.backoff_ns = backoff_ns + pause;
         // The time of the failed attempts is not a gap of the path.
         between += step.start_ns.saturating_sub(first.start_ns);

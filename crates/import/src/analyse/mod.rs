@@ -2,6 +2,7 @@
 //! request, with frequencies and durations.
 
 mod analysis;
+mod arrivals;
 mod calls;
 mod groups;
 mod sample;

@@ -58,11 +58,28 @@ impl Sample {
         }
     }
 
-    /// Adds the values of `other`.
+    /// Adds the values of `other`. The result is a uniform sample of the values of both.
     pub(crate) fn merge(&mut self, other: &Sample) {
-        let room = SIZE - self.kept.len();
-        self.kept.extend(other.kept.iter().take(room));
+        let (mut own, mut theirs) = (self.mean.count, other.mean.count);
         self.mean.merge(other.mean);
+        if self.kept.len() + other.kept.len() <= SIZE {
+            self.kept.extend(&other.kept);
+            return;
+        }
+        let (mut here, mut there) = (std::mem::take(&mut self.kept), other.kept.clone());
+        let mut draws = Stream::new(self.mean.count, 1);
+        while self.kept.len() < SIZE && own + theirs > 0 {
+            let is_own = draws.below(own + theirs) < own;
+            let (from, left) = match is_own {
+                true => (&mut here, &mut own),
+                false => (&mut there, &mut theirs),
+            };
+            *left -= 1;
+            let place = draws.below(from.len() as u64) as usize;
+            if place < from.len() {
+                self.kept.push(from.swap_remove(place));
+            }
+        }
     }
 
     /// The values kept, ascending.

@@ -14,6 +14,8 @@ use crate::span::{Method, Protocol};
 pub(crate) struct Operation {
     pub(crate) totals: Totals,
     shapes: HashMap<ShapeKey, Shape>,
+    /// Whether shapes were dropped.
+    forgets: bool,
 }
 
 /// Totals over all requests of an operation.
@@ -78,9 +80,12 @@ pub(crate) struct ItemStats {
     pub(crate) refills: u64,
     /// Errors that ended the request.
     pub(crate) errors: u64,
+    /// Attempts that failed and were followed by another one, and the most attempts of a call.
     pub(crate) failures: u64,
     pub(crate) attempts: u32,
-    pub(crate) backoff_ns: Mean,
+    /// The durations of those attempts together, and the times until the next attempts, in ns.
+    pub(crate) failed_ns: f64,
+    pub(crate) backoff_ns: f64,
     /// The part of the wait outside of the operation that answers, in ns.
     pub(crate) network_ns: Mean,
     pub(crate) request_compressed: Share,
@@ -143,17 +148,31 @@ impl Operation {
         grown
     }
 
-    /// Drops the shapes with at most `most` requests. Returns how many calls they had.
-    pub(super) fn forget_up_to(&mut self, most: u64) -> usize {
+    /// Drops the shapes with at most `most` requests, but with `keep_one` not the most frequent one.
+    /// Returns how many calls they had.
+    pub(super) fn forget_up_to(&mut self, most: u64, keep_one: bool) -> usize {
+        // Of equal ones the first, in the order of the keys, so that equal files give equal results.
+        let frequent = self.shapes.iter().filter(|_| keep_one);
+        let kept = frequent.max_by(|(a, first), (b, second)| {
+            let requests = first.requests.cmp(&second.requests);
+            requests.then_with(|| b.cmp(a))
+        });
+        let kept = kept.map(|(key, _)| key.clone());
         let mut freed = 0;
-        self.shapes.retain(|_, shape| {
-            let keep = shape.requests > most;
+        self.shapes.retain(|key, shape| {
+            let keep = shape.requests > most || kept.as_ref() == Some(key);
             if !keep {
                 freed += 1 + shape.steps.iter().map(Vec::len).sum::<usize>();
             }
             keep
         });
+        self.forgets |= freed > 0;
         freed
+    }
+
+    /// Whether shapes were dropped, so that their number is not known.
+    pub(crate) fn forgets(&self) -> bool {
+        self.forgets
     }
 
     /// The totals, and the shapes, the most common first. Requests that ended with an error count
@@ -268,7 +287,8 @@ impl ItemStats {
             errors: 0,
             failures: 0,
             attempts: 0,
-            backoff_ns: Mean::default(),
+            failed_ns: 0.0,
+            backoff_ns: 0.0,
             network_ns: Mean::default(),
             request_compressed: Share::default(),
             response_compressed: Share::default(),
@@ -293,10 +313,8 @@ impl ItemStats {
         self.errors += u64::from(ends && facts.error && !self.detached);
         self.failures += u64::from(item.failures);
         self.attempts = self.attempts.max(item.failures + 1);
-        if item.failures > 0 {
-            self.backoff_ns
-                .add(item.backoff_ns as f64 / f64::from(item.failures));
-        }
+        self.failed_ns += item.failed_ns as f64;
+        self.backoff_ns += item.backoff_ns as f64;
         if let Some(callee) = item.call.callee_ns {
             self.network_ns
                 .add(item.wait_ns.saturating_sub(callee) as f64);
@@ -322,7 +340,8 @@ impl ItemStats {
         self.errors += other.errors;
         self.failures += other.failures;
         self.attempts = self.attempts.max(other.attempts);
-        self.backoff_ns.merge(other.backoff_ns);
+        self.failed_ns += other.failed_ns;
+        self.backoff_ns += other.backoff_ns;
         self.network_ns.merge(other.network_ns);
         self.request_compressed.merge(other.request_compressed);
         self.response_compressed.merge(other.response_compressed);

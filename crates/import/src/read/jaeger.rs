@@ -400,7 +400,7 @@ impl<'c> Reader<'_, 'c> {
             duration_ns: duration.and_then(ns).unwrap_or(i64::MAX),
             complete: start.is_some() && duration.is_some() && !span.trace.is_empty(),
         };
-        self.collector.sampled(said.sampling);
+        self.collector.sampled(said.sampled());
         Ok(draft)
     }
 }

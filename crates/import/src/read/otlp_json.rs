@@ -261,7 +261,7 @@ impl Reader<'_, '_> {
         let status = span.status.as_ref().map(|status| &status.code);
         said.facts.error |= status
             .is_some_and(|code| code.int() == Some(2) || code.text() == Some("STATUS_CODE_ERROR"));
-        self.collector.sampled(said.sampling);
+        self.collector.sampled(said.sampled());
         let draft = draft_of(span, &said, &mut self.collector.names);
         if self.named {
             return self.add(draft);

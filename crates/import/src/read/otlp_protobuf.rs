@@ -14,7 +14,7 @@ use prost::Message;
 
 use super::otlp_json::kind_of_number;
 use super::source::{LONGEST_PIECE, Source};
-use crate::attributes::{Said, Value};
+use crate::attributes::{Said, Sampled, Value};
 use crate::collect::Collector;
 use crate::error::ImportError;
 use crate::names::{Name, Names};
@@ -263,8 +263,8 @@ impl Wire<'_, '_> {
         let span =
             span.map_err(|error| self.wrong(format!("a span cannot be decoded: {error}")))?;
         self.source.progress().piece();
-        let (mut draft, sampling) = draft_of(&span, &mut self.collector.names);
-        self.collector.sampled(sampling);
+        let (mut draft, sampled) = draft_of(&span, &mut self.collector.names);
+        self.collector.sampled(sampled);
         let most = self.collector.window_spans();
         match &mut self.early {
             None => {
@@ -282,7 +282,7 @@ impl Wire<'_, '_> {
     }
 }
 
-fn draft_of(span: &OtlpSpan, names: &mut Names) -> (Draft, Option<f64>) {
+fn draft_of(span: &OtlpSpan, names: &mut Names) -> (Draft, Option<Sampled>) {
     let mut said = Said::default();
     for KeyValue { key, value: v, .. } in &span.attributes {
         said.add(key, &value(v.as_ref()), names);
@@ -290,6 +290,7 @@ fn draft_of(span: &OtlpSpan, names: &mut Names) -> (Draft, Option<f64>) {
     said.facts.error |= span.status.as_ref().is_some_and(|status| status.code == 2);
     let (start, end) = (span.start_time_unix_nano, span.end_time_unix_nano);
     let duration = i128::from(end) - i128::from(start);
+    let sampled = said.sampled();
     let draft = Draft {
         trace: TraceId(number(&span.trace_id)),
         span: Span {
@@ -304,7 +305,7 @@ fn draft_of(span: &OtlpSpan, names: &mut Names) -> (Draft, Option<f64>) {
         duration_ns: i64::try_from(duration).unwrap_or(i64::MAX),
         complete: start > 0 && end > 0 && !span.trace_id.is_empty(),
     };
-    (draft, said.sampling)
+    (draft, sampled)
 }
 
 /// The big-endian number in the last 16 of `bytes`.

@@ -78,7 +78,7 @@ impl Chain {
 /// The traces of `item`, with the odds of its branches and its waits.
 pub(super) fn chain(item: &ItemStats, options: &Options) -> Chain {
     let waits = || wait(&item.wait_ns, options.waits);
-    let errors = share(item.errors, item.count);
+    let errors = exceptions(item);
     let compressed = item.response_compressed.value().unwrap_or(0.0);
     let send = |entry: &str| match item.request_compressed.value() {
         Some(share) if share >= 0.5 => format!("{entry}+Cmp"),
@@ -89,7 +89,7 @@ pub(super) fn chain(item: &ItemStats, options: &Options) -> Chain {
             .drawn("T10", "exception", errors)
             .drawn("T10", "compressed", compressed)
             .waiting("T10", waits()),
-        Class::Http if item.errors > 0 => Chain::from_own(&send("HttpCall"), Own::HttpCall)
+        Class::Http if errors > 0.0 => Chain::from_own(&send("HttpCall"), Own::HttpCall)
             .drawn("HttpAnswer", "exception", errors)
             .drawn("HttpAnswer", "compressed", compressed)
             .waiting("HttpAnswer", waits()),
@@ -130,7 +130,9 @@ fn read(item: &ItemStats, options: &Options, compressed: f64) -> Chain {
         };
     }
     let hit = 1.0 - share(item.misses, item.count);
-    let found = 1.0 - share(item.errors.min(item.misses), item.misses);
+    // Only a miss reads data that may be missing.
+    let missing = exceptions(item) * item.count as f64 / item.misses as f64;
+    let found = 1.0 - missing.min(1.0);
     if item.refills * 2 < item.misses {
         return Chain::from_own("ReadThrough", Own::ReadThrough)
             .drawn("ReadThroughCache", "hit", hit)
@@ -160,15 +162,8 @@ pub(super) fn written(
     calls: Option<&str>,
 ) -> (Value, Option<Own>) {
     let own = chain.own;
-    let mut value = match calls {
-        None => chain.value(),
-        // The simulated response time takes the place of the wait.
-        Some(_) => Chain {
-            waits: Map::new(),
-            ..chain
-        }
-        .value(),
-    };
+    // With `calls`, the waits hold if the called service is not simulated.
+    let mut value = chain.value();
     if times > 1 {
         value.insert("times".to_owned(), json!(times));
     }
@@ -179,11 +174,11 @@ pub(super) fn written(
         value.insert("detached".to_owned(), json!(true));
     }
     if item.failures > 0 {
-        let tries = item.failures + item.count;
+        let Repeats { odds, attempts } = repeats(item);
         let retry = json!({
-            "odds": (share(item.failures, tries) * 1e9).round() / 1e9,
-            "attempts": item.attempts.min(100),
-            "backoff_us": us(item.backoff_ns.value()),
+            "odds": (odds * 1e9).round() / 1e9,
+            "attempts": attempts,
+            "backoff_us": us(pause_ns(item).max(0.0)),
         });
         value.insert("retry".to_owned(), retry);
     }
@@ -192,6 +187,57 @@ pub(super) fn written(
         value.insert("sizes".to_owned(), json!([request, response]));
     }
     (Value::Object(value), own)
+}
+
+/// How often attempts of a call fail, and the largest number of attempts.
+struct Repeats {
+    odds: f64,
+    attempts: u32,
+}
+
+/// The largest number of attempts that a file may have.
+const MOST_ATTEMPTS: u32 = 64;
+/// The largest share of calls that run out of attempts if no observed call did.
+const NEVER: f64 = 1e-6;
+
+/// The independent attempts that fail as often as those of `item`, and of which as many calls run
+/// out as ended with an error. The last attempt of such a call failed, too.
+fn repeats(item: &ItemStats) -> Repeats {
+    let odds = share(item.failures + item.errors, item.failures + item.count);
+    let ended = share(item.errors, item.count);
+    let needed = match ended > 0.0 {
+        true => (ended.ln() / odds.ln()).round(),
+        false => (NEVER.ln() / odds.ln()).ceil(),
+    };
+    // The conversion takes the nearest number, and 0 for attempts that all fail.
+    let attempts = (needed as u32).max(item.attempts).min(MOST_ATTEMPTS);
+    Repeats { odds, attempts }
+}
+
+/// The share of calls that end the request with an error that the trace reports. Calls that run out
+/// of attempts end it, too, and are left out.
+fn exceptions(item: &ItemStats) -> f64 {
+    let ended = share(item.errors, item.count);
+    if item.failures == 0 {
+        return ended;
+    }
+    let Repeats { odds, attempts } = repeats(item);
+    let given_up = odds.powi(attempts as i32);
+    match given_up < ended {
+        true => (ended - given_up) / (1.0 - given_up),
+        false => 0.0,
+    }
+}
+
+/// The mean pause after a failed attempt in ns, if the attempt takes as long as an answered one, as
+/// it does in a simulation. Negative if failed attempts are so short that no pause makes up for it.
+pub(super) fn pause_ns(item: &ItemStats) -> f64 {
+    match item.failures {
+        0 => 0.0,
+        failures => {
+            (item.failed_ns + item.backoff_ns) / failures as f64 - item.wait_ns.mean.value()
+        }
+    }
 }
 
 /// The chains that receive a request and send its answer.

@@ -6,9 +6,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use accelflow_parameters::Refusal;
 use serde_json::{Map, Value, json};
 
-use super::chains::{chain, ends, written};
+use super::chains::{chain, ends, pause_ns, written};
 use super::distributions::{sizes, us};
-use super::names::service_names;
+use super::names::{service_names, unique};
 use super::own_traces::{Own, text};
 use crate::analyse::{Analysis, ItemStats, Operation, Shape, Totals};
 use crate::error::ImportError;
@@ -55,9 +55,10 @@ pub(crate) fn document(
     options: &Options,
     sampling: f64,
 ) -> Result<Made, ImportError> {
-    let window_s = analysis
-        .from_to
-        .map_or(0.0, |(from, to)| (to - from) as f64 / 1e9);
+    let window = analysis.window();
+    if let Some(place) = window.as_ref().and_then(|window| window.far.as_ref()) {
+        findings.count(&topics::FAR, || place.clone())?;
+    }
     let mut operations: Vec<(Method, Operation)> = analysis.operations.into_iter().collect();
     operations.sort_by(|(a, first), (b, second)| {
         let texts = |method: &Method| (names.text(method.0), names.text(method.1));
@@ -68,17 +69,17 @@ pub(crate) fn document(
         order.then(more).then_with(|| texts(a).cmp(&texts(b)))
     });
     let methods: Vec<Method> = operations.iter().map(|(method, _)| *method).collect();
-    let arrived: u64 = operations
+    let operations = whole(operations, names, findings)?;
+    let present = operations
         .iter()
-        .map(|(_, o)| counted(o.totals.requests, o.totals.outside, options))
-        .sum();
+        .filter(|(_, operation)| !operation.shapes.is_empty());
+    let emitted: HashSet<Method> = present
+        .map(|(method, _)| *method)
+        .take(MOST_SERVICES)
+        .collect();
+    let services = service_names(&methods, names);
     let rates = Rates {
-        // Between n arrivals there are n - 1 times.
-        per_request: match arrived {
-            0 | 1 => None,
-            _ if window_s <= 0.0 => None,
-            n => Some((n - 1) as f64 / n as f64 / window_s / sampling),
-        },
+        per_request: window.map(|window| window.per_request_rps / sampling),
         each: !options.simulate_calls,
     };
     let mut writer = Writer {
@@ -86,8 +87,10 @@ pub(crate) fn document(
         findings,
         options,
         rates,
-        services: service_names(&methods, names),
-        emitted: methods.iter().copied().take(MOST_SERVICES).collect(),
+        room: MOST_SERVICES - emitted.len(),
+        taken: services.values().cloned().collect(),
+        services,
+        emitted,
         own: BTreeSet::new(),
         entries: BTreeSet::new(),
         edges: HashMap::new(),
@@ -99,6 +102,46 @@ pub(crate) fn document(
         writer.operation(method, operation)?;
     }
     writer.made()
+}
+
+/// An operation, and those of its shapes that a path can have, the most common first.
+struct Whole {
+    totals: Totals,
+    shapes: Vec<Shape>,
+    /// The number of shapes in the files, if it is known.
+    found: Option<usize>,
+}
+
+/// `operations` without the shapes that are too long for a path.
+fn whole(
+    operations: Vec<(Method, Operation)>,
+    names: &Names,
+    findings: &mut Findings,
+) -> Result<Vec<(Method, Whole)>, ImportError> {
+    let mut found = Vec::with_capacity(operations.len());
+    for (method, operation) in operations {
+        let forgets = operation.forgets();
+        let (totals, mut shapes) = operation.into_parts();
+        let whole = (!forgets).then_some(shapes.len());
+        let long = |shape: &Shape| shape.steps.len() > MOST_STEPS;
+        let count = shapes.iter().filter(|s| long(s)).map(|s| s.requests).sum();
+        findings.count_many(&topics::LONG, count, || spelt(method, names))?;
+        shapes.retain(|shape| !long(shape));
+        found.push((
+            method,
+            Whole {
+                totals,
+                shapes,
+                found: whole,
+            },
+        ));
+    }
+    Ok(found)
+}
+
+/// The service and the operation of `method`, as a place.
+fn spelt(method: Method, names: &Names) -> String {
+    format!("{} {}", names.text(method.0), names.text(method.1))
 }
 
 fn counted(requests: u64, outside: u64, options: &Options) -> u64 {
@@ -129,7 +172,12 @@ struct Writer<'w> {
     options: &'w Options,
     rates: Rates,
     services: HashMap<Method, String>,
+    /// The names of services so far, and of those to come.
+    taken: HashSet<String>,
+    /// The operations that are services.
     emitted: HashSet<Method>,
+    /// How many more services there may be.
+    room: usize,
     own: BTreeSet<Own>,
     /// The traces that begin chains.
     entries: BTreeSet<String>,
@@ -141,54 +189,45 @@ struct Writer<'w> {
 }
 
 impl Writer<'_> {
-    fn operation(&mut self, method: Method, operation: Operation) -> Result<(), ImportError> {
-        let place = format!(
-            "{} {}",
-            self.names.text(method.0),
-            self.names.text(method.1)
-        );
-        if self.written.len() >= MOST_SERVICES {
-            let count = operation.totals.requests;
+    fn operation(&mut self, method: Method, operation: Whole) -> Result<(), ImportError> {
+        let place = spelt(method, self.names);
+        let Whole { totals, shapes, .. } = operation;
+        if !self.emitted.contains(&method) && !shapes.is_empty() {
+            let count = totals.requests;
             return self
                 .findings
                 .count_many(&topics::SERVICES, count, || place.clone());
         }
-        let (operation, mut shapes) = operation.into_parts();
-        let long = |shape: &Shape| shape.steps.len() > MOST_STEPS;
-        let count = shapes.iter().filter(|s| long(s)).map(|s| s.requests).sum();
-        self.findings
-            .count_many(&topics::LONG, count, || place.clone())?;
-        shapes.retain(|shape| !long(shape));
         let mut kept = Kept::default();
-        let found = shapes.len();
         for (number, shape) in shapes.into_iter().enumerate() {
             let first = number == 0;
             let arrived = counted(shape.requests, shape.outside, self.options);
-            let room = self.written.len() < MOST_SERVICES;
-            if first || (kept.shapes < self.options.shapes && arrived > 0 && room) {
+            if first || (kept.shapes < self.options.shapes && arrived > 0 && self.room > 0) {
+                self.room -= usize::from(!first);
                 kept.shapes += 1;
                 kept.requests += shape.requests;
                 kept.arrived += arrived;
                 kept.time_ns += shape.time_ns;
                 kept.inner_ns += shape.inner_ns;
-                self.service(method, &operation, shape, kept.shapes)?;
+                self.service(method, &totals, shape, kept.shapes)?;
             }
         }
-        let arrived = counted(operation.requests, operation.outside, self.options);
+        let arrived = counted(totals.requests, totals.outside, self.options);
         let lost = arrived.saturating_sub(kept.arrived);
-        let replaced = (operation.requests - kept.requests).saturating_sub(lost);
+        let replaced = (totals.requests - kept.requests).saturating_sub(lost);
         self.findings
             .count_many(&topics::RARE, lost, || place.clone())?;
         self.findings
             .count_many(&topics::STANDS, replaced, || place.clone())?;
-        self.cover(method, &operation, found, &kept);
+        self.cover(method, &totals, operation.found, &kept);
         Ok(())
     }
 
-    fn cover(&mut self, method: Method, operation: &Totals, shapes: usize, kept: &Kept) {
+    fn cover(&mut self, method: Method, operation: &Totals, shapes: Option<usize>, kept: &Kept) {
+        let service = self.services.get(&method).filter(|_| kept.shapes > 0);
         let share = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 1.0 };
         self.coverage.push(json!({
-            "service": self.services.get(&method),
+            "service": service,
             "spans_of": self.names.text(method.0),
             "operation": self.names.text(method.1),
             "requests": operation.requests,
@@ -213,7 +252,7 @@ impl Writer<'_> {
         let base = self.services.get(&method).cloned().unwrap_or_default();
         let name = match number {
             1 => base,
-            _ => format!("{base}.{number}"),
+            _ => unique(&format!("{base}.{number}"), &mut self.taken),
         };
         let mut service = Map::new();
         service.insert("name".to_owned(), json!(name));
@@ -291,7 +330,8 @@ impl Writer<'_> {
         step: Vec<ItemStats>,
         place: &str,
     ) -> Result<Vec<Value>, ImportError> {
-        let too_many = step.len().saturating_sub(MOST_AT_ONCE) as u64;
+        let requests = step.first().map_or(0, |item| item.count);
+        let too_many = step.len().saturating_sub(MOST_AT_ONCE) as u64 * requests;
         self.findings
             .count_many(&topics::WIDE, too_many, || place.to_owned())?;
         let mut groups: Vec<(ItemStats, usize)> = Vec::new();
@@ -325,6 +365,21 @@ impl Writer<'_> {
             true => self.callee(method, item.target, place)?,
             false => None,
         };
+        let short = if pause_ns(item) < 0.0 {
+            item.failures
+        } else {
+            0
+        };
+        self.findings
+            .count_many(&topics::SHORT_FAILURES, short, || place.to_owned())?;
+        let sized = [&item.request_bytes, &item.response_bytes].map(|sample| sample.mean.count);
+        let half_sized = if sized.contains(&0) {
+            sized[0].max(sized[1])
+        } else {
+            0
+        };
+        self.findings
+            .count_many(&topics::ONE_SIZE, half_sized, || place.to_owned())?;
         let chain = chain(item, self.options);
         self.entries.insert(chain.entry().to_owned());
         let used = self.uses.entry(chain.entry().to_owned()).or_default();

@@ -18,8 +18,8 @@ pub(super) fn service_names(methods: &[Method], names: &Names) -> HashMap<Method
     let mut found = HashMap::new();
     for method in methods {
         let short = cleaned(names.text(method.1));
-        let unique = counts.get(&short) == Some(&1) && !short.is_empty();
-        let name = match unique {
+        let is_unique = counts.get(&short) == Some(&1) && !short.is_empty();
+        let name = match is_unique {
             true => short,
             false => cleaned(&format!("{}.{short}", names.text(method.0))),
         };
@@ -28,15 +28,20 @@ pub(super) fn service_names(methods: &[Method], names: &Names) -> HashMap<Method
         } else {
             name
         };
-        let mut own = name.clone();
-        let mut number = 2;
-        while !taken.insert(own.clone()) {
-            own = format!("{name}-{number}");
-            number += 1;
-        }
-        found.insert(*method, own);
+        found.insert(*method, unique(&name, &mut taken));
     }
     found
+}
+
+/// `name`, or with a number behind it if it is among the names in `taken`, which it joins.
+pub(super) fn unique(name: &str, taken: &mut HashSet<String>) -> String {
+    let mut own = name.to_owned();
+    let mut number = 2;
+    while !taken.insert(own.clone()) {
+        own = format!("{name}-{number}");
+        number += 1;
+    }
+    own
 }
 
 /// `text` with `-` for characters that are not allowed in names, and none at its ends.

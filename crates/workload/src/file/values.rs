@@ -267,7 +267,7 @@ pub struct Retry {
     /// The probability that an attempt fails.
     pub odds: Probability,
     /// The largest number of attempts, the first included.
-    #[schemars(range(min = 1, max = 100))]
+    #[schemars(range(min = 1, max = 64))]
     pub attempts: u8,
     /// The time from a failed attempt to the next one, in us.
     pub backoff_us: Duration,

@@ -1,0 +1,214 @@
+//! What imports estimate: rates in spite of wrong clocks, retries, names, and bounded samples.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use accelflow_import::{Imported, Kind};
+use serde_json::{Value, json};
+
+use crate::common::{count, elastic, import, imported, lines};
+
+const HOUR_US: i64 = 3_600_000_000;
+
+/// A request of `front` every 10 ms, which calls `back`; `moved` is when it starts and its call is
+/// answered by the clocks of their hosts.
+fn calls(requests: i64, moved: impl Fn(i64) -> (i64, i64)) -> String {
+    let mut text = String::new();
+    for number in 0..requests {
+        let (home, get) = moved(number * 10_000);
+        text += &format!(
+            "{number:x} 1 - front Home server {home} {} rpc.system=x
+             {number:x} 2 1 front Get client {} {} rpc.system=x
+             {number:x} 3 2 back Get server {get} {} rpc.system=x\n",
+            home + 500,
+            home + 100,
+            home + 400,
+            get + 200,
+        );
+    }
+    text
+}
+
+fn many(text: &str) -> Imported {
+    import(Kind::Jaeger, elastic(&lines(text)).as_bytes(), "{}").unwrap()
+}
+
+fn rate(found: &Imported) -> f64 {
+    found.workload["services"][0]["rate_rps"].as_f64().unwrap()
+}
+
+#[test]
+fn the_clocks_of_called_hosts_do_not_change_rates() {
+    let found = many(&calls(101, |at| (at, at + HOUR_US)));
+    // 101 starts in a second.
+    assert!((rate(&found) - 100.0).abs() < 1e-6);
+}
+
+#[test]
+fn a_start_far_from_all_others_does_not_change_rates() {
+    let far = |at: i64| if at == 500_000 { at - 3 * HOUR_US } else { at };
+    let found = many(&calls(1001, |at| (far(at), far(at) + 100)));
+    assert!((rate(&found) - 100.0).abs() < 3.0, "{}", rate(&found));
+    let what = "clock skew: requests from outside that start far from nearly all others";
+    assert_eq!(count(&found, "guessed", what), 1);
+    let near = many(&calls(1001, |at| (at, at + 100)));
+    assert_eq!(count(&near, "guessed", what), 0);
+    assert!((rate(&near) - 100.0).abs() < 1e-6);
+}
+
+#[test]
+fn a_sampler_without_a_certain_share_changes_no_rates() {
+    let text = |kind: &str| {
+        let tags = format!("sampler.type={kind} sampler.param=0.5 rpc.system=x");
+        calls(3, |at| (at, at + 100)).replace("rpc.system=x", &tags)
+    };
+    // Three starts in 20 ms.
+    assert!((rate(&imported(&text("probabilistic"))) - 200.0).abs() < 1e-6);
+    let limited = imported(&text("ratelimiting"));
+    assert!((rate(&limited) - 100.0).abs() < 1e-6);
+    let what = "sampling that keeps no certain share (`sampler.type`)";
+    assert_eq!(count(&limited, "understood", what), 1);
+}
+
+/// Requests whose call fails `failures` times; `ends` tells whether the last attempt fails, too.
+fn attempts(requests: &[(usize, bool)]) -> Value {
+    let mut text = String::new();
+    for (number, (failures, ends)) in requests.iter().enumerate() {
+        let last = *failures;
+        let error = if *ends { " error=true" } else { "" };
+        text += &format!("{number:x} 1 - shop Buy server 0 9000 rpc.system=x{error}\n");
+        for attempt in 0..=last {
+            let (from, until) = (attempt * 1_000, attempt * 1_000 + 200);
+            let error = if attempt < last || *ends {
+                " error=true"
+            } else {
+                ""
+            };
+            text += &format!(
+                "{number:x} {} 1 shop pay client {from} {until} rpc.system=x{error}\n",
+                attempt + 2
+            );
+        }
+    }
+    imported(&text).workload["services"][0]["path"][2].take()
+}
+
+#[test]
+fn retries_that_all_succeed_end_no_request() {
+    // Half of the requests fail once: a third of all attempts.
+    let chain = attempts(&[(0, false), (1, false), (0, false), (1, false)]);
+    assert_eq!(chain["retry"]["odds"], json!(0.333333333));
+    let attempts = chain["retry"]["attempts"].as_u64().unwrap();
+    assert!(3f64.powf(attempts as f64).recip() <= 1e-6 && attempts <= 64);
+    assert_eq!(chain["facts"]["T10"]["exception"], 0);
+    assert_eq!(chain.get("odds"), None);
+    // From the beginning of an attempt to that of the next are 1,000 us, and a call takes 200.
+    assert_eq!(chain["retry"]["backoff_us"], json!(800.0));
+}
+
+#[test]
+fn calls_that_run_out_of_attempts_are_failed_attempts_and_no_exceptions() {
+    // Independent attempts, of which half fail, at most three.
+    let outcomes = [
+        (0, false),
+        (0, false),
+        (0, false),
+        (0, false),
+        (1, false),
+        (1, false),
+    ];
+    let chain = attempts(&[&outcomes[..], &[(2, false), (2, true)]].concat());
+    let retry = json!({"odds": 0.5, "attempts": 3, "backoff_us": 800.0});
+    assert_eq!(chain["retry"], retry);
+    assert_eq!(chain["facts"]["T10"]["exception"], 0);
+    assert_eq!(chain.get("odds"), None);
+    // Errors beyond those of the last attempts are exceptions.
+    let chain = attempts(&[&outcomes[..], &[(0, true), (0, true)]].concat());
+    let (odds, most) = (0.4, chain["retry"]["attempts"].as_u64().unwrap());
+    assert_eq!(chain["retry"]["odds"], json!(odds));
+    let given_up = f64::powi(odds, most as i32);
+    let exception = chain["odds"]["T10"]["exception"].as_f64().unwrap_or(0.0);
+    let ended = given_up + (1.0 - given_up) * exception;
+    assert!((ended - 0.25).abs() < 1e-6, "{chain}");
+}
+
+#[test]
+fn shapes_and_operations_have_different_names() {
+    let text = "1 1 - shop v1 server 0 500 rpc.system=x
+                2 1 - shop v1 server 1000 1500 rpc.system=x
+                2 2 1 shop pay client 1100 1200 rpc.system=x
+                3 1 - shop v1.2 server 2000 2500 rpc.system=x";
+    let found = imported(text);
+    let services = found.workload["services"].as_array().unwrap();
+    let names: Vec<&str> = services
+        .iter()
+        .map(|s| s["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, ["v1", "v1.2-2", "v1.2"]);
+}
+
+#[test]
+fn an_operation_without_a_path_is_a_wait() {
+    let mut text = "1 1 - shop Home server 0 9000 rpc.system=x
+                    1 2 1 shop Fan client 100 8000 rpc.system=x
+                    1 3 2 fan Fan server 200 7000 rpc.system=x\n"
+        .to_owned();
+    for call in 0..300 {
+        let from = 300 + call * 10;
+        text += &format!(
+            "1 {} 3 fan pay client {from} {} rpc.system=x\n",
+            call + 4,
+            from + 5
+        );
+    }
+    let found = imported(&text);
+    let chain = &found.workload["services"][0]["path"][2];
+    assert_eq!(chain.get("calls"), None, "{chain}");
+    assert_eq!(chain["waits"]["T10"], json!({"constant_us": 7900.0}));
+    assert_eq!(found.workload["services"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn a_simulated_call_keeps_its_wait_for_when_it_is_not_simulated() {
+    let found = imported(&calls(3, |at| (at, at + 150)));
+    let chain = &found.workload["services"][0]["path"][2];
+    assert_eq!(chain["calls"], "Get");
+    assert_eq!(chain["waits"]["T10"], json!({"constant_us": 300.0}));
+}
+
+#[test]
+fn equal_parallel_calls_are_sampled_evenly() {
+    let mut text = String::new();
+    for number in 0..600 {
+        text += &format!(
+            "{number:x} 1 - shop Buy server 0 9500 rpc.system=x
+             {number:x} 2 1 shop pay client 100 1100 rpc.system=x
+             {number:x} 3 1 shop pay client 100 9100 rpc.system=x\n"
+        );
+    }
+    let found = many(&text);
+    let chain = &found.workload["services"][0]["path"][2];
+    assert_eq!(chain["times"], 2);
+    let table = chain["waits"]["T10"]["quantiles_us"].as_array().unwrap();
+    let at = |p: f64| table.iter().find(|row| row[0] == json!(p)).unwrap()[1].as_f64();
+    assert_eq!((at(0.4), at(0.6)), (Some(1000.0), Some(9000.0)));
+}
+
+#[test]
+fn what_is_left_out_is_counted_for_each_request() {
+    let mut text = String::new();
+    for number in 0..5 {
+        text += &format!("{number:x} 1 - shop Buy server 0 9500 rpc.system=x\n");
+        for call in 0..70 {
+            text += &format!(
+                "{number:x} {} 1 shop pay client 100 200 rpc.system=x rpc.request.size=9\n",
+                call + 2
+            );
+        }
+    }
+    let found = many(&text);
+    assert_eq!(
+        count(&found, "dropped", "more than 64 calls in parallel"),
+        6 * 5
+    );
+    let half = "calls that state the size of one of their two messages only";
+    assert_eq!(count(&found, "dropped", half), 64 * 5);
+}
