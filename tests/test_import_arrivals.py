@@ -104,6 +104,27 @@ def test_the_hour_that_the_clocks_show_twice_goes_on(tmp_path: Path) -> None:
     }
 
 
+def test_requests_out_of_order_do_not_begin_the_second_pass(tmp_path: Path) -> None:
+    rows = ["02:10:02", "02:10:00", "02:59:59", "02:00:01", "02:00:00", "02:59:00"]
+    rows += ["03:00:00"] * 4
+    text = "timestamp\n" + "".join(f"2026-10-25T{row}\n" for row in rows)
+    lines, _, _ = arrived(tmp_path, text, zone="Europe/Berlin")
+    second_s = [0, 2, 2999, 3000, 3001, 6540, *[6600] * 4]
+    assert lines == ["time_us", *(str(second * 1_000_000) for second in second_s)]
+
+
+def test_windows_of_an_hour_are_the_second_pass_if_they_are_shown_twice(tmp_path: Path) -> None:
+    rows = [("01:00", 3600), ("02:00", 7200), ("02:00", 10_800), ("03:00", 3600)]
+    table = "".join(f"2026-10-25T{row}:00,{count}\n" for row, count in rows)
+    lines, _, _ = arrived(tmp_path, "timestamp,count\n" + table, zone="Europe/Berlin")
+    assert lines[1:5] == ["0,1", "3600000000,2", "7200000000,3", "10800000000,1"]
+    # Two rows a window: the hour is shown once for each.
+    twice = "".join(line + "\n" + line + "\n" for line in table.splitlines() if "T02" not in line)
+    halves = twice.replace("2026-10-25T03", "2026-10-25T02")
+    lines, _, _ = arrived(tmp_path, "timestamp,count\n" + halves, zone="Europe/Berlin")
+    assert lines[1:] == ["0,2"]
+
+
 def test_the_hour_that_the_clocks_skip_is_counted(tmp_path: Path) -> None:
     text = "timestamp\n2026-03-29T01:59:00\n2026-03-29T02:30:00\n2026-03-29T03:31:00\n"
     lines, _, report = arrived(tmp_path, text, zone="Europe/Berlin")

@@ -251,7 +251,8 @@ class _Reader:
         self.unit, self.absolute = unit, unit == "iso"
         if options.zone is not None and not self.absolute:
             raise refused("--zone", options.zone, f"must be left out for times in {unit}")
-        self.clock = Clock(unit, report, options.zone)
+        windows = self.value is not None
+        self.clock = Clock(unit, report, options.zone, windows=windows)
         self.last: int | None = None
 
     def _time_column(self, asked: str | None) -> int:

@@ -26,6 +26,10 @@ NO_TIME: Final = "values that are not times"
 _DATE_DIGITS: Final = 8
 
 _HOUR_NS: Final = 3_600_000_000_000
+
+#: Times that go back by more than this, in the hour that the clocks show twice, are in its second
+#: pass. Logs written at the end of requests are out of order by less.
+_BACK_NS: Final = 300_000_000_000
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 #: The digits of a second after the sixth decimal; a zone's offset may follow.
@@ -73,9 +77,12 @@ class Place:
 class Clock:
     """A reader of the times in one column, which returns whole ns and reports defects."""
 
-    def __init__(self, unit: str, report: Report, zone: str | None = None) -> None:
+    def __init__(
+        self, unit: str, report: Report, zone: str | None = None, *, windows: bool = False
+    ) -> None:
         """Read times of `unit`; dates without a zone are in `zone`, by default UTC.
 
+        `windows` is true for the starts of windows, which differ, unlike the times of requests.
         Raises InputError for an unknown zone.
         """
         self._report = report
@@ -83,6 +90,8 @@ class Clock:
         self._zone = _zone(zone) if zone else None
         self._read: Callable[[str, str], int | None] = self._date if unit == "iso" else self._plain
         self._before: int | None = None
+        self._windows = windows
+        self._repeats = False
 
     def read(self, text: str, place: str) -> int | None:
         """Return the time in `text` in ns; None if `text` is no time, which the report counts."""
@@ -115,7 +124,9 @@ class Clock:
         local = date.replace(tzinfo=self._zone)
         if local.utcoffset() != local.replace(fold=1).utcoffset():
             local = self._in_change(local, place)
-        self._before = _ns(local)
+        now = _ns(local)
+        self._repeats |= now == self._before
+        self._before = now
         return local
 
     def _in_change(self, local: datetime, place: str) -> datetime:
@@ -130,10 +141,12 @@ class Clock:
             return local
         self._report.guessed(
             "times that the clocks show twice (daylight saving time ends)",
-            "the first until times go back, then the second",
+            "the first until times go back by over 5 minutes, then the second",
             place,
         )
-        again = self._before is not None and _ns(local) < self._before
+        back_ns = -1 if self._before is None else self._before - _ns(local)
+        # Windows of an hour show the hour's start twice, unless all rows of a window are apart.
+        again = back_ns > _BACK_NS or (back_ns == 0 and self._windows and not self._repeats)
         return local.replace(fold=1) if again else local
 
     def _name_jump(self, date: datetime, place: str) -> None:
