@@ -118,6 +118,38 @@ def test_ends_of_the_range_are_answers(tmp_path: Path):
     assert (everything.clear, nothing.clear) == (True, None)
 
 
+def test_services_that_only_others_call_have_no_limit_of_their_own(tmp_path: Path):
+    chain = '{ trace = "T9", calls = "Stock", facts = { T10 = { exception = 0, compressed = 0 } } }'
+    first = '{ trace = "T1", facts = { T1 = { compressed = 0 } } }'
+    (tmp_path / "shop.toml").write_text(f"""
+schema = "accelflow.workload/1"
+name = "shop"
+defaults = {{ costs = {{ source = "paper" }} }}
+[[services]]
+name = "Front"
+rate_rps = 1000
+path = [{first}, {{ cpu_us = 5 }}, {chain}, {{ cpu_us = 1 }}, {{ trace = "T2" }}]
+[[services]]
+name = "Stock"
+path = [{first}, {{ cpu_us = 5 }}, {{ trace = "T2" }}]
+""")
+    text = """
+schema = "accelflow.study/1"
+[scenario]
+workload = "shop.toml"
+requests = 100
+orchestrators = ["accelflow"]
+[find]
+least = "config.pes.TCP"
+range = { from = 1, to = 2, whole = true }
+[find.limits]
+slo = true
+"""
+    answer = studies.find(ask(text, tmp_path), tmp_path / "out")
+    assert answer.best.value == 1
+    assert {tried.binding for tried in answer.tried} == {"P99 of Front"}
+
+
 def test_saturation_breaks_every_limit(tmp_path: Path):
     text = QUESTION.replace("rate_rps = 60000", "rate_rps = 3000000").replace(
         "p99_us = 250", "slo = true"

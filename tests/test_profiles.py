@@ -42,6 +42,11 @@ def test_folded_stacks_by_leaf_and_functionality(tmp_path: Path) -> None:
     assert unclaimed == {"function": "lookup", "share_ratio": 0.15}
 
 
+def test_the_mark_of_utf_8_is_not_part_of_the_first_frame(tmp_path: Path) -> None:
+    (tmp_path / "stacks").write_text("\ufeffmemcpy 10\n", encoding="utf-8")
+    assert read(tmp_path / "stacks").stacks == {("memcpy",): 10}
+
+
 def test_cycles_and_instructions_of_perf_are_not_added_but_divided(tmp_path: Path) -> None:
     path = profile_of(TWO_EVENTS, tmp_path)
     profile = read(path)

@@ -3,6 +3,7 @@
 import gzip
 import re
 import zlib
+from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -61,7 +62,7 @@ def read(path: Path, *, sample_type: str | None = None) -> Profile:
         weighed = pprof.parse(data, str(path), sample_type)
         profile = Profile(_sum(weighed.stacks), weighed.sample_type, weighed.sample_types)
     else:
-        lines = data.decode(errors="replace").splitlines()
+        lines = data.removeprefix(BOM_UTF8).decode(errors="replace").splitlines()
         if perf.is_perf(lines):
             profile = _of_perf(perf.parse(lines, str(path), sample_type))
         elif sample_type is None:

@@ -84,7 +84,9 @@ def _look(limited: Limited, rows: Sequence[Mapping[str, Any]], seeds: int) -> Lo
             seeds=seeds,
         )
     ratios: dict[str, list[float]] = {}
-    for row in rows:
+    # A service that only others call has no responses of its own.
+    asked = [row for row in rows if row["offered_rps"] != 0.0] or rows
+    for row in asked:
         for name, ratio in _ratios(limited, row).items():
             ratios.setdefault(name, []).append(ratio)
     means = {name: math.fsum(found) / len(found) for name, found in ratios.items()}

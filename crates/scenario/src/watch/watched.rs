@@ -128,8 +128,13 @@ impl Checked {
             .flat_map(|r| r.samples);
         let mut samples: Vec<Sample> = found.collect();
         if samples.is_empty() {
-            let allowed = "must have at least one answered request after the warm-up: simulate \
-                           more requests";
+            let allowed = match setup.rate_shares()[service] > 0.0 {
+                true => {
+                    "must have at least one answered request after the warm-up: simulate more \
+                     requests"
+                }
+                false => "must be a service that clients call: only other services call it",
+            };
             return Err(Refusal::new("service", name, allowed).into());
         }
         samples.sort_by_key(|sample| (sample.response, sample.request));
