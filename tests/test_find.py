@@ -150,6 +150,44 @@ slo = true
     assert {tried.binding for tried in answer.tried} == {"P99 of Front"}
 
 
+@pytest.mark.parametrize(("limit", "holds"), [("p99_us = 1000", False), ("mean_us = 1000", True)])
+def test_a_percentile_of_requests_without_a_response_breaks_its_limit(
+    tmp_path: Path, limit: str, holds: bool
+):
+    (tmp_path / "half.toml").write_text("""
+schema = "accelflow.workload/1"
+name = "half"
+defaults = { costs = { source = "paper" } }
+[[services]]
+name = "Half"
+rate_rps = 1000
+path = [
+  { trace = "T1", facts = { T1 = { compressed = 0 } } },
+  { cpu_us = 1 },
+  { trace = "T9", facts = { T10 = { exception = 0, compressed = 0 } }, waits = { T10 = { histogram_us = [[10, 1], [200, 1]] } } },
+  { cpu_us = 1 },
+  { trace = "T2" },
+]
+""")  # noqa: E501
+    text = f"""
+schema = "accelflow.study/1"
+[scenario]
+workload = "half.toml"
+requests = 200
+orchestrators = ["accelflow"]
+config = {{ "tcp.timeout_us" = 100 }}
+[find]
+least = "config.pes.TCP"
+range = {{ from = 1, to = 2, whole = true }}
+[find.limits]
+{limit}
+"""
+    answer = studies.find(ask(text, tmp_path), tmp_path / "out")
+    assert {tried.holds for tried in answer.tried} == {holds}
+    named = {tried.binding == "requests of Half without a response" for tried in answer.tried}
+    assert named == {not holds}
+
+
 def test_saturation_breaks_every_limit(tmp_path: Path):
     text = QUESTION.replace("rate_rps = 60000", "rate_rps = 3000000").replace(
         "p99_us = 250", "slo = true"

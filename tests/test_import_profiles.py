@@ -1,5 +1,6 @@
 """`accelflow import` of profiles: costs of the nine operations and application time."""
 
+import itertools
 import json
 import math
 from pathlib import Path
@@ -179,6 +180,26 @@ def pprof() -> bytes:
         + function(2, 6)
         + texts(names)
     )
+
+
+def test_attempts_of_a_chain_have_operations_each() -> None:
+    first = {"trace": "T1", "facts": {"T1": {"compressed": 0}}}
+    call = {"trace": "T9", "facts": {"T10": {"exception": 0, "compressed": 0}}}
+    ends = [first, {"cpu_us": 1.0}, {"trace": "T2"}]
+    retry = {"odds": 0.5, "attempts": 3, "backoff_us": 1.0}
+
+    def counted(*chains: dict[str, Any]) -> list[dict[str, float]]:
+        path = [first, *itertools.chain(*((ends[1], chain) for chain in chains)), *ends[1:]]
+        service = {"name": "Buy", "path": path}
+        workload = {"schema": "accelflow.workload/1", "name": "shop", "services": [service]}
+        return [operations_of(service, "Buy"), walked_operations(workload, "Buy")]
+
+    # 1 + 0.5 + 0.25 attempts
+    without, once, repeated = counted(), counted(call), counted({**call, "retry": retry})
+    for none, one, more in zip(without, once, repeated, strict=True):
+        for operation, count in more.items():
+            bare = none.get(operation, 0.0)
+            assert count - bare == pytest.approx(1.75 * (one[operation] - bare))
 
 
 def test_operations_of_the_papers_services_are_those_of_its_table() -> None:

@@ -188,3 +188,54 @@ def test_a_client_that_does_not_take_its_reply_is_cut_off_in_time(tmp_path: Path
             time.sleep(0.05)
         else:
             pytest.fail("the connection is still open")
+
+
+def answer_to_compressed(tmp_path: Path, body: bytes, **options: Any) -> int | None:
+    """The exception's type in the reply to a compressed call of Thrift; None for a result."""
+    (tmp_path / "echo.thrift").write_text("service S { string text(1: string s) }")
+    server = Server(tmp_path / "echo.thrift", limits=Limits(**options))
+    server.handle("text", lambda arguments: arguments["s"])
+    packed = gzip.compress(body)
+    fields = (
+        b"\x03" + struct.pack(">hB", 32000, 3) + b"\x0b" + struct.pack(">hI", 32001, len(packed))
+    )
+    head = struct.pack(">II", 0x80010001, 4) + b"text" + struct.pack(">i", 1)
+    message = head + fields + packed + b"\0"
+    with server, socket.create_connection(("127.0.0.1", server.port)) as line:
+        line.settimeout(60)
+        line.sendall(struct.pack(">I", len(message)) + message)
+        reply = b""
+        while len(reply) < 4 or len(reply) < 4 + struct.unpack(">I", reply[:4])[0]:
+            more = line.recv(65536)
+            assert more, "the server closed the connection"
+            reply += more
+    if reply[7] == 2:
+        return None
+    assert reply[7] == 3
+    at = reply.index(b"\x08\0\2") + 3
+    return int(struct.unpack(">i", reply[at : at + 4])[0])
+
+
+PROTOCOL_ERROR = 7
+
+
+@pytest.mark.parametrize(
+    ("body", "options"),
+    [
+        (b'{"s":' + b"[" * 50_000 + b"]" * 50_000 + b"}", {}),
+        (b'{"s":' + b"[" * 9 + b"]" * 9 + b"}", {"max_depth": 9}),
+        (b'{"s":[' + b"1," * 30 + b"1]}", {"max_elements": 31}),
+        (b'{"s":"' + b"x" * 100 + b'"}', {"max_value_bytes": 100}),
+        (b'{"s":', {}),
+        (b"not JSON", {}),
+    ],
+)
+def test_limits_hold_in_compressed_bodies(
+    tmp_path: Path, body: bytes, options: dict[str, int]
+) -> None:
+    assert answer_to_compressed(tmp_path, body, **options) == PROTOCOL_ERROR
+
+
+def test_compressed_bodies_within_the_limits_are_answered(tmp_path: Path) -> None:
+    options = {"max_depth": 1, "max_elements": 20, "max_value_bytes": 101}
+    assert answer_to_compressed(tmp_path, b'{"s":"' + b"x" * 100 + b'"}', **options) is None

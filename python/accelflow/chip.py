@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any, Final
 
@@ -21,7 +21,6 @@ from accelflow.parameters import (
     checked,
     configured,
     engine,
-    parameters,
 )
 from accelflow.report.results import Comparison, ServiceResult, SystemResult
 
@@ -29,6 +28,7 @@ __all__ = [
     "BYTES_PER_TRANSFER",
     "area",
     "custom_accelerators",
+    "element_counts",
     "elements",
     "energy",
     "ignored",
@@ -257,18 +257,23 @@ def elements(config: Mapping[str, float], custom: int = 0) -> int:
     workload's custom accelerators, each of which has as many elements as ``pes.own`` and
     ``instances.own`` say. Raises InputError for a key or value that is not allowed.
     """
+    each = element_counts(config, [*accelerators(), CUSTOM])
+    return sum(custom * count if name == CUSTOM else count for name, count in each.items())
+
+
+def element_counts(config: Mapping[str, float], names: Iterable[str]) -> dict[str, int]:
+    """Return the number of processing elements of each accelerator in `names` on a chip, by name.
+
+    `config` has parameters of the simulated server by key. Names that are not among the paper's
+    nine are those of custom accelerators. Raises InputError for a key or value that is not allowed.
+    """
     checked_config = configured(config)
     # The area model, whose inputs these are otherwise, has no custom accelerators.
     of = _inputs(checked_config) | {
         key: checked_config[key] for key in checked_config if key.endswith(f".{CUSTOM}")
     }
-    names = [
-        parameter.key.removeprefix("pes.")
-        for parameter in parameters()
-        if parameter.key.startswith("pes.")
-    ]
-    count = {CUSTOM: custom}
-    return round(math.fsum(count.get(name, 1) * _elements(of, name) for name in names))
+    known = accelerators()
+    return {name: round(_elements(of, name if name in known else CUSTOM)) for name in names}
 
 
 def _elements(sizes: Mapping[str, float], accelerator: str) -> float:

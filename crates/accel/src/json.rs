@@ -3,6 +3,7 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use serde::de::IgnoredAny;
 
 use crate::budget::Budget;
 use crate::error::AccelError;
@@ -129,17 +130,51 @@ pub(crate) fn write_base64(out: &mut Vec<u8>, bytes: &[u8]) {
     out.push(b'"');
 }
 
+/// Checks that `bytes` are one JSON text within the limits, those on its texts included.
+///
+/// # Errors
+/// `too_deep`, `too_large`, `bad_json`, `bad_utf8`.
+pub(crate) fn check_received(bytes: &[u8], limits: &Limits) -> Result<(), AccelError> {
+    check(bytes, limits, Budget::bytes)?;
+    check_syntax(bytes)
+}
+
+/// Checks that `bytes` are one JSON text. Its depth must have been checked.
+///
+/// # Errors
+/// `bad_json`, `bad_utf8`.
+pub(crate) fn check_syntax(bytes: &[u8]) -> Result<(), AccelError> {
+    serde_json::from_slice::<IgnoredAny>(bytes).map_err(AccelError::from_json)?;
+    // The parser does not check UTF-8 in strings that it ignores.
+    let text = std::str::from_utf8(bytes).map(drop);
+    text.map_err(|error| AccelError::BadUtf8 {
+        what: "JSON text".to_owned(),
+        at: error.valid_up_to(),
+    })
+}
+
 /// Checks the depth of JSON text and its number of members and elements, before a tree is built
 /// from it.
 ///
 /// # Errors
 /// `too_deep`, `too_large`.
 pub(crate) fn check_bounds(bytes: &[u8], limits: &Limits) -> Result<(), AccelError> {
+    check(bytes, limits, |_, _| Ok(()))
+}
+
+/// Like [`check_bounds`]; `charge` is called with the length of each string as it is written.
+fn check(
+    bytes: &[u8],
+    limits: &Limits,
+    charge: impl Fn(&mut Budget, usize) -> Result<(), AccelError>,
+) -> Result<(), AccelError> {
     let (mut depth, mut at, mut budget) = (0usize, 0, Budget::new(limits));
     while let Some(byte) = bytes.get(at) {
         match byte {
             b'"' => {
-                at = string_end(bytes, at + 1);
+                let end = string_end(bytes, at + 1);
+                charge(&mut budget, end.saturating_sub(at + 2))?;
+                at = end;
                 continue;
             }
             b'{' | b'[' => {

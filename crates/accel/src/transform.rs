@@ -11,14 +11,13 @@
 use accelflow_trace::{Format, Transform};
 use bson::raw::{RawArray, RawBsonRef, RawDocument};
 use bson::{Bson, Document};
-use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
 use crate::budget::Budget;
 use crate::envelope;
 use crate::error::AccelError;
 use crate::job::Job;
-use crate::json::check_bounds;
+use crate::json::{check_bounds, check_syntax};
 use crate::limits::Limits;
 
 /// Changes the format of a job's payload between text, JSON and BSON, as `transform` states. The
@@ -90,14 +89,7 @@ pub fn convert(bytes: &[u8], transform: Transform, limits: &Limits) -> Result<Ve
 /// Checks that `bytes` are one JSON text within the limits.
 fn check_json(bytes: &[u8], limits: &Limits) -> Result<(), AccelError> {
     check_bounds(bytes, limits)?;
-    serde_json::from_slice::<IgnoredAny>(bytes).map_err(AccelError::from_json)?;
-    // The parser does not check UTF-8 in strings that it ignores.
-    std::str::from_utf8(bytes)
-        .map(drop)
-        .map_err(|error| AccelError::BadUtf8 {
-            what: "JSON text".to_owned(),
-            at: error.valid_up_to(),
-        })
+    check_syntax(bytes)
 }
 
 fn json_to_bson(bytes: &[u8], limits: &Limits) -> Result<Vec<u8>, AccelError> {

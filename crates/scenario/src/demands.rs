@@ -29,7 +29,8 @@ pub struct Demands {
     pub elements: BTreeMap<String, usize>,
 }
 
-/// The work of one request to a service on its most common path. Times do not include queueing.
+/// The mean work of one request to a service on its most common path, with all attempts of chains
+/// that may fail. Times do not include queueing.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ServiceDemand {
     /// The name of the service.
@@ -40,12 +41,12 @@ pub struct ServiceDemand {
     pub app_ns: f64,
     /// The number of CPU phases: stretches of application logic between chains of traces.
     pub cpu_phases: usize,
-    /// The number of chains of traces that a core starts for one request: all chains but the first,
-    /// which the request itself starts.
-    pub started_chains: usize,
-    /// The number of messages that the service receives for one request, including the request
+    /// The mean number of chains of traces that a core starts for one request: all chains but the
+    /// first, which the request itself starts.
+    pub started_chains: f64,
+    /// The mean number of messages that the service receives for one request, including the request
     /// itself.
-    pub received: usize,
+    pub received: f64,
     /// For each phase of traces, the chains that the request waits for. The chains of a phase start
     /// together, and the phase ends when the last of them ends.
     pub phases: Vec<Vec<ChainDemand>>,
@@ -64,8 +65,8 @@ pub struct ServiceDemand {
 /// The tax operations that one request needs of one accelerator.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct OperationDemand {
-    /// The number of operations of the accelerator for one request.
-    pub count: u32,
+    /// The mean number of operations of the accelerator for one request.
+    pub count: f64,
     /// The total time of a request's operations of the accelerator if a core executes them, in ns.
     pub core_ns: f64,
     /// The total time of a request's operations on the accelerator, in ns.
@@ -73,13 +74,18 @@ pub struct OperationDemand {
 }
 
 /// The operations of one chain of traces, their times, and the chain's waits for remote sides such
-/// as caches, databases and services that are not simulated.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+/// as caches, databases and services that are not simulated. All are means over requests, with all
+/// attempts of a chain that may fail.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ChainDemand {
+    /// The number of attempts, at least 1.
+    pub attempts: f64,
+    /// The simulated service that each attempt calls; `None` if there is none.
+    pub calls: Option<String>,
     /// The number of operations of the chain.
-    pub operations: usize,
-    /// The sum of the chain's median waits for remote sides, in ns. Waits for simulated services
-    /// are not included.
+    pub operations: f64,
+    /// The sum of the chain's mean waits for remote sides and of its pauses between attempts, in
+    /// ns. Waits for simulated services are not included.
     pub remote_ns: f64,
     /// The total time of the chain's operations if a core executes them, in ns.
     pub core_ns: f64,
@@ -128,45 +134,50 @@ fn demand(
         rate_share,
         app_ns: profile.app_time().as_ns_f64(),
         cpu_phases: profile.service().cpu_phases(),
-        started_chains: 0,
-        received: 0,
+        started_chains: 0.0,
+        received: 0.0,
         phases: Vec::new(),
         outside_core_ns: mean_ns(profile.outside().core.as_ref()),
         outside_client_ns: mean_ns(profile.outside().client.as_ref()),
         operations: BTreeMap::new(),
     };
-    for operation in profile.operations() {
-        let accel = operation.operation.accel;
-        found.received += usize::from(operation.operation.receives);
-        let name = whole.image.accel_name(accel).to_owned();
-        let of = found.operations.entry(name).or_default();
-        of.count += 1;
-        of.core_ns += operation.cost.mean().as_ns_f64();
-        of.accelerator_ns += on_accelerator(operation, mean_message(plan), server, whole);
-    }
+    let message = mean_message(plan);
     for (phase, costs) in profile.phases().iter().enumerate() {
         let PhaseProfile::Traces(chains) = costs else {
             continue;
         };
-        if phase > 0 {
-            found.started_chains += chains.len();
-        }
         let planned: &[ChainPlan] = match plan.phases.get(phase) {
             Some(PhasePlan::Chains(planned)) => planned,
             _ => &[],
         };
-        let waited = chains
-            .iter()
-            .zip(planned)
-            .filter(|(_, chain)| !chain.detached);
-        let demands = waited.map(|(chain, planned)| {
-            let answered = phase == 0 || planned.calls.is_some();
-            let waits = (!answered).then_some(planned);
-            demand_of(chain, planned.message(0, 0, 0).mean, waits, server, whole)
-        });
-        found.phases.push(demands.collect());
+        let mut demands = Vec::new();
+        for (chain, planned) in chains.iter().zip(planned) {
+            let attempts = attempts(planned);
+            found.started_chains += if phase > 0 { attempts } else { 0.0 };
+            for operation in chain {
+                found.received += attempts * f64::from(u8::from(operation.operation.receives));
+                let name = whole.image.accel_name(operation.operation.accel).to_owned();
+                let of = found.operations.entry(name).or_default();
+                of.count += attempts;
+                of.core_ns += attempts * operation.cost.mean().as_ns_f64();
+                of.accelerator_ns += attempts * on_accelerator(operation, message, server, whole);
+            }
+            if !planned.detached {
+                demands.push(demand_of(chain, planned, phase == 0, server, whole));
+            }
+        }
+        found.phases.push(demands);
     }
     found
+}
+
+/// The mean number of attempts of a chain. Each attempt after the first follows a failed one.
+fn attempts(chain: &ChainPlan) -> f64 {
+    let Some(retry) = chain.retry else {
+        return 1.0;
+    };
+    let reached = (0..retry.attempts).map(|before| retry.odds.powi(i32::from(before)));
+    reached.sum()
 }
 
 /// The mean size of a service's messages, by its first chain.
@@ -183,24 +194,34 @@ fn mean_ns(times: Option<&WaitDistribution>) -> f64 {
     times.map_or(0.0, |times| times.mean().as_ns_f64())
 }
 
-/// The demands of `chain`, whose messages have the mean size `message`. The waits for remote sides are those
-/// of `waits`; a chain that receives the request, or that a simulated service answers, has none.
+/// The demands of `chain`, planned as `planned`. A chain that receives the request, the `first`, or
+/// that a simulated service answers, does not wait for a remote side.
 fn demand_of(
     chain: &[OperationProfile],
-    message: Bytes,
-    waits: Option<&ChainPlan>,
+    planned: &ChainPlan,
+    first: bool,
     server: &Config,
     plan: &Plan,
 ) -> ChainDemand {
-    let mut found = ChainDemand::default();
+    let attempts = attempts(planned);
+    let message = planned.message(0, 0, 0).mean;
+    let callee = planned.calls.and_then(|index| plan.services.get(index));
+    let pause = planned.retry.map_or(0.0, |retry| retry.backoff.as_ns_f64());
+    let mut found = ChainDemand {
+        attempts,
+        calls: callee.map(|service| service.name.clone()),
+        remote_ns: (attempts - 1.0) * pause,
+        ..ChainDemand::default()
+    };
     for operation in chain {
         let call = &operation.operation;
-        found.operations += 1;
-        found.core_ns += operation.cost.mean().as_ns_f64();
-        found.accelerator_ns += on_accelerator(operation, message, server, plan);
-        if let Some(planned) = waits.filter(|_| call.accel == Accel::Tcp && call.receives) {
-            let wait = plan.typical_wait_in(planned, &call.trace);
-            found.remote_ns += wait.as_ns_f64();
+        found.operations += attempts;
+        found.core_ns += attempts * operation.cost.mean().as_ns_f64();
+        found.accelerator_ns += attempts * on_accelerator(operation, message, server, plan);
+        let waits = call.accel == Accel::Tcp && call.receives;
+        if waits && !first && planned.calls.is_none() {
+            let wait = plan.mean_wait_in(planned, &call.trace);
+            found.remote_ns += attempts * wait.as_ns_f64();
         }
     }
     found
@@ -215,7 +236,8 @@ fn on_accelerator(
 ) -> f64 {
     let (accel, on_core) = (operation.operation.accel, operation.cost.mean());
     let input = operation.payload.map_or(message, |payload| payload.input);
-    let time = match plan.own_speedup(accel) {
+    let speedup = plan.own_speedup(accel);
+    let time = match speedup.filter(|_| server.fixed(accel).is_none()) {
         Some(speedup) => on_core.scale(1.0 / speedup),
         None => server.accelerated_input(accel, on_core, input),
     };

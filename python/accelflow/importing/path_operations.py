@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
@@ -20,7 +21,7 @@ OPERATIONS: Final = ("TCP", "Encr", "Decr", "RPC", "Ser", "Dser", "Cmp", "Dcmp",
 #: How many requests are walked to count the operations of a path whose facts are drawn.
 _DRAWN_REQUESTS: Final = 10_000
 
-#: Members of a chain that have no effect on its own operations, or name another service.
+#: Members of a chain that name another service, or repeat the chain.
 _OTHERS: Final = frozenset({"calls", "network", "retry"})
 
 #: Fields with odds in one chain; all combinations are walked.
@@ -41,15 +42,17 @@ def operations_of(service: Tree, place: str) -> dict[str, float]:
 
     Accelerators without operations are left out. `service` is a service of a workload's tree, and
     `place` names it in error messages. Where a fact of a payload is random (the workload gives its
-    odds), the mean weighs each outcome by its probability. Raises InputError for a path that is not
-    a list of phases, for traces other than the templates, for more than ten random facts in a
-    chain, and for facts with which a trace cannot proceed.
+    odds), the mean weighs each outcome by its probability. Attempts of a chain with `retry` count
+    each. Phases count in full, although an error may end a request before them. Raises InputError
+    for a path that is not a list of phases, for traces other than the templates, for more than ten
+    random facts in a chain, and for facts with which a trace cannot proceed.
     """
     image = _native.TraceLibrary().link()
     found: dict[str, float] = defaultdict(float)
     for chain, where in _chains(service.get("path"), f"{place}.path"):
+        attempts = _attempts(chain, where)
         for operation, count in _walked(chain, where, image).items():
-            found[operation] += count
+            found[operation] += count * attempts
     return {name: found[name] for name in OPERATIONS if found.get(name, 0) > 0}
 
 
@@ -71,12 +74,27 @@ def walked_operations(workload: Tree, name: str) -> dict[str, float]:
 
     The numbers are by the accelerator's name; accelerators without operations, and custom ones, are
     left out. `workload` is a tree that needs no other files, with its own traces. If facts of
-    payloads are random (the workload gives their odds), they are drawn for 10,000 requests. Raises
-    InputError for an unknown name and for a path that cannot be simulated.
+    payloads are random (the workload gives their odds), they are drawn for 10,000 requests.
+    Attempts and errors are as in :func:`operations_of`. Raises InputError for an unknown name and
+    for a path that cannot be simulated.
     """
     services = {each["name"]: each for each in workload["services"]}
     service = services[one_of("service", name, services)]
     path = [_alone(phase) for phase in service["path"]]
+    found = defaultdict(float, _counted(workload, name, path))
+    ends = [path[0], path[-1]]
+    for chain, where in _chains(service["path"], "path"):
+        again = _attempts(chain, where) - 1.0
+        if again > 0.0:
+            whole = _counted(workload, name, [ends[0], _alone(chain), ends[1]])
+            without = _counted(workload, name, ends)
+            for operation, count in whole.items():
+                found[operation] += again * (count - without.get(operation, 0.0))
+    return {each: found[each] for each in OPERATIONS if found[each] > 0}
+
+
+def _counted(workload: Tree, name: str, path: list[Tree]) -> dict[str, float]:
+    """Return the mean number of operations in a request along `path`, without other services."""
     chains = [chain for chain, _ in _chains(path, "path")]
     requests = _DRAWN_REQUESTS if any(chain.get("odds") for chain in chains) else 1
     # With costs of the paper, since those of the file may lack the operations to be counted.
@@ -89,7 +107,19 @@ def walked_operations(workload: Tree, name: str) -> dict[str, float]:
     except AccelflowError as error:
         raise InputError.of(error) from error
     found = Counter(operation for operation, _, _ in walked)
-    return {each: found[each] / requests for each in OPERATIONS if found[each]}
+    return {operation: count / requests for operation, count in found.items()}
+
+
+def _attempts(chain: Tree, place: str) -> float:
+    """Return the mean number of attempts of `chain`, each of which has all of its operations."""
+    retry = chain.get("retry")
+    if retry is None:
+        return 1.0
+    given = isinstance(retry, dict) and {"odds", "attempts"} <= retry.keys()
+    if not given or not _is_probability(retry["odds"]) or not isinstance(retry["attempts"], int):
+        allowed = "must have odds from 0 to 1 and a number of attempts"
+        raise refused(f"{place}.retry", retry, allowed)
+    return math.fsum(retry["odds"] ** before for before in range(max(0, retry["attempts"])))
 
 
 def _alone(phase: Tree) -> Tree:

@@ -162,7 +162,11 @@ class ServiceResult:
         None if the rates are unknown.
         """
         rate = self.throughput_rps
-        return None if rate is None else rate * (1 - (self.slo_missed_share or 0.0))
+        if rate is None or not self.slo_requests:
+            return rate
+        # The throughput has answers alone, while requests that miss the SLO may have none.
+        in_time = self.slo_requests - self.slo_missed
+        return rate * in_time / self.completed if self.completed else 0.0
 
     @property
     def total_fallbacks(self) -> int:

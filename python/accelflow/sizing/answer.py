@@ -42,7 +42,12 @@ _WHY_UTILIZATION: Final = {
     "transformations that a manager leaves them",
     "manager": "only the simulation models repeated requests to a manager after a refusal",
 }
-_WHY_ELEMENTS: Final = "only in the simulation, operations fall back from elements to cores"
+_WHY_BASELINE: Final = "only the simulation has drawn sizes and time slices"
+_WHY_ELEMENTS: Final = (
+    "only in the simulation, elements are busy with the data that they load and store, too, and"
+    " operations fall back to cores"
+)
+_WHY_PATHS: Final = "only the simulation draws odds; the closed form has the most common path"
 _WHY_P99: Final = (
     "only the simulation has random sizes, phases of different lengths, queues of accelerators, "
     "and data that moves"
@@ -150,15 +155,15 @@ def _closed_side(
     spread = _error(plan, system, capacity, needed, slo_us)
     load = _at_work(plan, capacity.load)
     utilization = form.utilization(load)
-    shares = (utilization[name] for name in form.element_names)
-    elements = math.fsum(shares) / len(needed["elements"])
+    busy = math.fsum(utilization[name] * form.servers[name] for name in form.element_names)
+    elements = busy / max(1, sum(needed["elements"].values()))
     return _Side(
         capacity=capacity,
         low=capacity.load * (1.0 - spread),
         high=capacity.load * (1.0 + spread),
         utilization=utilization,
         p99_us={name: _finite(form.p99_us(name, load)) for name in form.rates_rps},
-        power_w=modelled_w(system, utilization["cores"], elements),
+        power_w=modelled_w(system, utilization["cores"], elements, plan.server_config),
         elements=elements,
         load=load,
     )
@@ -239,7 +244,7 @@ def _system(plan: Plan, system: str, first: _Side | None, second: _Side | None) 
         "system": system,
         "closed_form": _shown(plan, system, first),
         "simulated": _shown(plan, system, second),
-        "disagreements": _disagreements(first, second) if first and second else [],
+        "disagreements": _disagreements(plan, system, first, second) if first and second else [],
     }
 
 
@@ -305,11 +310,13 @@ def _add_break_even(plan: Plan, systems: Sequence[dict[str, Any]]) -> None:
                 )
 
 
-def _disagreements(first: _Side, second: _Side) -> list[dict[str, Any]]:
+def _disagreements(plan: Plan, system: str, first: _Side, second: _Side) -> list[dict[str, Any]]:
     """Return the notable differences of the two answers: limit, utilisations, and P99s."""
     rows: list[dict[str, Any]] = []
 
     def differ(what: str, closed: object, simulated: object, why: str) -> None:
+        if plan.varies:
+            why = f"{_WHY_PATHS}; {why}"
         rows.append({"what": what, "closed_form": closed, "simulated": simulated, "why": why})
 
     binding = (first.capacity.binding.text, second.capacity.binding.text)
@@ -325,7 +332,7 @@ def _disagreements(first: _Side, second: _Side) -> list[dict[str, Any]]:
                 f"utilisation of {name}",
                 at_work[0],
                 at_work[1],
-                _WHY_UTILIZATION.get(name, _WHY_ELEMENTS),
+                _WHY_BASELINE if system == BASELINE else _WHY_UTILIZATION.get(name, _WHY_ELEMENTS),
             )
     pairs = {name: (first.p99_us.get(name), p99_us) for name, p99_us in second.p99_us.items()}
     apart = {name: abs(math.log(a / b)) for name, (a, b) in pairs.items() if a and b}

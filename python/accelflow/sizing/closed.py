@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Final
 
 from accelflow import accelerometer
@@ -275,10 +276,9 @@ def closed_form(
         (weights[name] * visits[name], _kept_ns(row, over, used, bare=bare) / visits[name])
         for name, row in services.items()
     ]
-    serial_ns = {name: _serial_ns(row, over, bare=bare) for name, row in services.items()}
     return ClosedForm(
         rates_rps=rates_rps,
-        serial_ns=_with_calls(plan, serial_ns),
+        serial_ns=_serial_ns(services, over, bare=bare),
         visits=visits,
         slo_us=slo_us,
         busy_ns=busy,
@@ -301,8 +301,9 @@ def idle_mean_us(plan: Plan, demands: Mapping[str, Any]) -> dict[str, float]:
     `demands` is the result of :func:`accelflow.sizing.plan.demands`.
     """
     over = overheads(plan, "accelflow") or Overheads(core_ns={})
-    alone = {row["service"]: _serial_ns(row, over, bare=False) for row in demands["services"]}
-    return {name: time * 1e-3 for name, time in _with_calls(plan, alone).items()}
+    services = {row["service"]: row for row in demands["services"]}
+    found = _serial_ns(services, over, bare=False)
+    return {name: time * 1e-3 for name, time in found.items()}
 
 
 def _scaled(row: Mapping[str, Any], factors: Mapping[str, float]) -> dict[str, Any]:
@@ -378,12 +379,33 @@ def _operations(row: Mapping[str, Any]) -> float:
     return float(sum(of["count"] for of in row["operations"].values()))
 
 
-def _serial_ns(row: Mapping[str, Any], over: Overheads, *, bare: bool) -> float:
-    """Return a request's response time on an idle server, the sum of its phases, in ns."""
-    own_ns = float(row["app_ns"]) + _outside_ns(bare=bare)(row) + float(row["outside_client_ns"])
-    core_ns = over.of(row) / max(_operations(row), 1.0)
-    phases = (_phase_ns(chains, core_ns, over, bare=bare) for chains in row["phases"] if chains)
-    return own_ns + math.fsum(phases)
+def _serial_ns(
+    services: Mapping[str, Mapping[str, Any]], over: Overheads, *, bare: bool
+) -> dict[str, float]:
+    """Return each service's response time on an idle server, the sum of its phases, in ns.
+
+    A chain that calls a service waits for that service's response time with each attempt.
+    """
+
+    @cache
+    def whole(name: str) -> float:
+        row = services[name]
+        own_ns = float(row["app_ns"]) + _outside_ns(bare=bare)(row)
+        core_ns = over.of(row) / max(_operations(row), 1.0)
+        phases = (
+            _phase_ns([awaited(chain) for chain in chains], core_ns, over, bare=bare)
+            for chains in row["phases"]
+            if chains
+        )
+        return own_ns + float(row["outside_client_ns"]) + math.fsum(phases)
+
+    def awaited(chain: Mapping[str, Any]) -> Mapping[str, Any]:
+        if chain["calls"] is None:
+            return chain
+        called_ns = chain["attempts"] * whole(chain["calls"])
+        return {**chain, "remote_ns": chain["remote_ns"] + called_ns}
+
+    return {name: whole(name) for name in services}
 
 
 def _phase_ns(
@@ -410,16 +432,6 @@ def _phase_ns(
     return max(longest, math.fsum(on_core), managed_ns)
 
 
-def _with_calls(plan: Plan, alone_ns: Mapping[str, float]) -> dict[str, float]:
-    """Return response times with those of called services; the longest of parallel calls counts."""
-
-    def whole(name: str) -> float:
-        phases = plan.waited_calls_of(name)
-        return alone_ns[name] + math.fsum(max(map(whole, each)) for each in phases if each)
-
-    return {name: whole(name) for name in alone_ns}
-
-
 def _speedup(
     mix: Callable[[_OfService], float],
     core_ns: float,
@@ -428,10 +440,15 @@ def _speedup(
 ) -> float:
     """Return Accelerometer's throughput of a host with accelerators over that without.
 
+    It is infinite if the accelerators take all work, and offloads cost cores nothing.
+
     Each accelerator is a kernel. No thread waits for its offloads: another request uses the core
     meanwhile. The core's work for an offload is its setup (o0), the same for all offloads.
     """
     setup_ns = mix(over.of) / max(mix(_operations), 1e-9)
+    left_ns = core_ns - math.fsum(mix(_time(name, "core_ns")) for name in used)
+    if setup_ns == 0.0 and left_ns <= _PRECISION * core_ns:
+        return math.inf  # nothing is left to the cores
     kernels = []
     for name in used:
         share = mix(_time(name, "core_ns")) / core_ns

@@ -127,33 +127,33 @@ class Plan:
         while added:
             further: dict[str, float] = {}
             for name, rate in added.items():
-                for callees in self.calls_of(name):
-                    for callee in callees:
-                        further[callee] = further.get(callee, 0.0) + rate
+                for callee, calls in self._calls_of(name):
+                    further[callee] = further.get(callee, 0.0) + rate * calls
             for name, rate in further.items():
                 rates[name] = rates.get(name, 0.0) + rate
             added = further
         return rates
 
-    def calls_of(self, name: str) -> list[list[str]]:
-        """Return the services that the service `name` calls, a list for each phase of its path.
+    @property
+    def server_config(self) -> dict[str, float]:
+        """The parameters of the fleet's servers, by key: those of the chip, then the scenario's."""
+        return {**self.chip.config, **canonical(self.scenario.get("config", {}))}
 
-        A service that is called several times is repeated.
-        """
-        return [[callee for callee, _ in phase] for phase in self._calls_of(name)]
+    @property
+    def varies(self) -> bool:
+        """Whether a path of the workload has odds, so that requests take different ways."""
+        if isinstance(self.workload, str):
+            return False
+        phases = [phase for service in self.workload["services"] for phase in service["path"]]
+        chains = [chain for phase in phases for chain in phase.get("parallel", [phase])]
+        return any(chain.get("odds") for chain in chains)
 
-    def waited_calls_of(self, name: str) -> list[list[str]]:
-        """Return the services that the service `name` calls and waits for.
-
-        There is a list for each phase of its path.
-        """
-        return [[callee for callee, waited in phase if waited] for phase in self._calls_of(name)]
-
-    def _calls_of(self, name: str) -> list[list[tuple[str, bool]]]:
+    def _calls_of(self, name: str) -> list[tuple[str, float]]:
         if isinstance(self.workload, str):
             return []
         services = {service["name"]: service for service in self.workload["services"]}
-        return [_callees(phase) for phase in services.get(name, {}).get("path", ())]
+        path = services.get(name, {}).get("path", ())
+        return [call for phase in path for call in _callees(phase)]
 
     def scenario_of(self, load: float, *, system: str, seed: int) -> Scenario:
         """Return the scenario of one server of the fleet under `system`.
@@ -163,7 +163,7 @@ class Plan:
         return Scenario(
             **{
                 **self.scenario,
-                "config": {**self.chip.config, **canonical(self.scenario.get("config", {}))},
+                "config": self.server_config,
                 "workload": self.workload,
                 "orchestrators": (system,),
                 "services": tuple(self.effective_rps),
@@ -177,15 +177,25 @@ class Plan:
         )
 
 
-def _callees(phase: Mapping[str, Any]) -> list[tuple[str, bool]]:
-    """Return a pair for each call of a phase in a file: the service, and whether it is awaited."""
+def _callees(phase: Mapping[str, Any]) -> list[tuple[str, float]]:
+    """Return the calls of a phase in a file, as pairs of a service and the mean number of calls.
+
+    All attempts of a chain call its service.
+    """
     chains = phase.get("parallel", [phase])
     return [
-        (chain["calls"], not chain.get("detached", False))
+        (chain["calls"], chain.get("times", 1) * mean_attempts(chain))
         for chain in chains
-        for _ in range(chain.get("times", 1))
         if "calls" in chain
     ]
+
+
+def mean_attempts(chain: Mapping[str, Any]) -> float:
+    """Return the mean number of attempts of a chain in a file; each follows a failed one."""
+    retry = chain.get("retry")
+    if not retry:
+        return 1.0
+    return math.fsum(retry["odds"] ** before for before in range(retry["attempts"]))
 
 
 _WORKLOAD: Final = "must be text: a suite's name, or the path of a workload's file"

@@ -13,13 +13,14 @@ __all__ = ["BASELINE", "modelled_w", "simulated_w"]
 BASELINE: Final = "non_acc"
 
 
-def modelled_w(system: str, cores: float, elements: float) -> float:
+def modelled_w(system: str, cores: float, elements: float, config: Mapping[str, float]) -> float:
     """Return the power of a server under `system` in watts, from utilisations between 0 and 1.
 
     It is the power at rest, plus parts that grow with `cores`, the utilisation of the cores, and,
-    with accelerators, with `elements`, the mean utilisation of the processing elements.
+    with accelerators, with `elements`, the mean utilisation of the processing elements. `config`
+    has the server's parameters.
     """
-    model = chip.power()
+    model = chip.power(sizes=chip.sizes(config))
     inputs = {row["name"]: row["value"] for row in model["inputs"]}
     rest = inputs["server_idle_share"] * model["baseline_max_w"]
     watts = rest + (model["baseline_max_w"] - rest) * cores
@@ -28,12 +29,18 @@ def modelled_w(system: str, cores: float, elements: float) -> float:
     return float(watts)
 
 
-def simulated_w(results: Mapping[str, Any], system: str, cores: float, elements: float) -> float:
+def simulated_w(
+    results: Mapping[str, Any],
+    system: str,
+    cores: float,
+    elements: float,
+    config: Mapping[str, float],
+) -> float:
     """Return the power of the server that `results` have simulated under `system`, in watts.
 
     The energy model does not know custom accelerators. With them it is :func:`modelled_w`, for the
-    utilisations `cores` and `elements`.
+    utilisations `cores` and `elements` and the server's parameters `config`.
     """
     if chip.custom_accelerators(results):
-        return modelled_w(system, cores, elements)
+        return modelled_w(system, cores, elements, config)
     return float(chip.energy(results, system)["power_w"]["total_w"])

@@ -14,19 +14,24 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
 
+from accelflow.chip import element_counts
 from accelflow.parallel import Stop, run_all
 from accelflow.report.results import Comparison, ServiceResult
 from accelflow.simulation import run
 from accelflow.sizing.capacity import Binding, Capacity, elements_of
-from accelflow.sizing.plan import Plan
+from accelflow.sizing.plan import LEAST_RPS, Plan
 from accelflow.sizing.power import simulated_w
 
 #: The relative precision of a load at which a search ends.
 _PRECISION: Final = 0.02
 #: The factor of the first steps away from the load of the closed form.
 _STEP: Final = 1.3
-#: The lowest load that a search tries, as a ratio to the load of the closed form.
+#: The first load of a search, as a ratio to the load of the closed form. If even this is too much,
+#: the load is divided by as much again, at most this many times.
 _LEAST_SHARE: Final = 1e-3
+_LOWERED: Final = 3
+#: A P99 is longer than any limit if more than this share of the requests gets no response.
+_TAIL: Final = 0.01
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,9 +39,10 @@ class Measured:
     """The results of simulating one server at one load.
 
     `utilization` (0 to 1) is by resource; `p99_us` and `slo_us` are by service, with None for a
-    missing value. `saturated` names the resource that could not keep up, or is None. `power_w` is
+    missing value, such as the P99 of a service of which over 1 % of the requests get no response.
+    `saturated` names the resource that could not keep up, or is None. `power_w` is
     the whole server's power by the power model. `core_utilization` is that of the cores, and
-    `chip_utilization` the mean over all kinds of accelerators. `unanswered` has the services that
+    `chip_utilization` the mean over all processing elements. `unanswered` has the services that
     have no SLO because the idle server never answers them: they exceed their limit at any load.
     """
 
@@ -61,14 +67,17 @@ class Measured:
         ]
         return max(shares, default=0.0)
 
-    def broken(self, limit: float) -> Binding | None:
+    def broken(self, limit: float, *, polling: bool = False) -> Binding | None:
         """Return the limit that the server exceeds most; None if it keeps all limits.
 
-        `limit` is the highest allowed utilisation of a resource (0 to 1).
+        `limit` is the highest allowed utilisation of a resource (0 to 1). Cores that poll
+        (`polling`) are busy at any load, so theirs is left out.
         """
         if self.saturated is not None:
             return Binding("saturated", self.saturated)
-        worst = max(self.utilization.items(), key=lambda item: item[1])
+        left_out = {"cores"} if polling else set()
+        shares = {name: of for name, of in self.utilization.items() if name not in left_out}
+        worst = max(shares.items(), key=lambda item: item[1])
         excess = {Binding("utilization", worst[0]): worst[1] / limit}
         for service, slo_us in self.slo_us.items():
             if slo_us is not None:
@@ -125,21 +134,27 @@ def measure(  # noqa: PLR0913 (options, by name)
     rows = Comparison.from_dict(results).systems[0].services
     first = rows[0]
     elements = dict(first.accelerator_utilization)
-    used = [share for share in elements.values() if share > 0]
-    chip_utilization = math.fsum(used) / len(elements) if elements else 0.0
+    config = plan.server_config
+    counts = element_counts(config, elements)
+    busy = math.fsum(share * counts[name] for name, share in elements.items())
+    chip_utilization = busy / max(1, sum(counts.values()))
     utilization = {"cores": first.core_utilization}
     utilization |= {elements_of(name): share for name, share in elements.items()}
     utilization["manager"] = _manager(results)
     return Measured(
         utilization=utilization,
-        p99_us={row.service: row.latencies.p99_us for row in rows},
+        p99_us={row.service: _p99_us(row) for row in rows},
         slo_us={row.service: row.slo_us for row in rows},
         saturated=_saturated(rows),
-        power_w=simulated_w(results, system, first.core_utilization, chip_utilization),
+        power_w=simulated_w(results, system, first.core_utilization, chip_utilization, config),
         core_utilization=first.core_utilization,
         chip_utilization=chip_utilization,
         unanswered=tuple(row.service for row in rows if row.idle_unanswered),
     )
+
+
+def _p99_us(row: ServiceResult) -> float | None:
+    return None if row.unanswered_share > _TAIL else row.latencies.p99_us
 
 
 def _manager(results: Mapping[str, Any]) -> float:
@@ -190,15 +205,13 @@ def search(
 
 def _search(plan: Plan, guess: float, at: Callable[[float], Measured]) -> Capacity:
     limit = plan.limits.utilization_ratio
-    idle = at(guess * _LEAST_SHARE)
-    for service, slo_us in idle.slo_us.items():
-        p99_us = idle.p99_us[service]
-        if slo_us is not None and p99_us is not None and p99_us > slo_us:
-            return Capacity(0.0, Binding("idle", service, p99_us, slo_us))
-    low, high, binding = guess * _LEAST_SHARE, math.inf, Binding("utilization", "cores")
-    load = guess
+    begun = _begin(plan, guess, at)
+    if isinstance(begun, Capacity):
+        return begun
+    low, high, binding = begun.low, begun.high, begun.binding
+    load = guess if math.isinf(high) else math.sqrt(low * high)
     while math.isinf(high) or high > low * (1.0 + _PRECISION):
-        broken = at(load).broken(limit)
+        broken = at(load).broken(limit, polling=begun.polling)
         if broken is None:
             low = load
         else:
@@ -212,3 +225,40 @@ def _search(plan: Plan, guess: float, at: Callable[[float], Measured]) -> Capaci
         else:
             load = math.sqrt(low * high)
     return Capacity(low, binding)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Begun:
+    """The beginning of a search: a load that keeps all limits, and one that exceeds `binding`.
+
+    `high` is infinite if no load has exceeded a limit yet. `polling` tells whether cores poll.
+    """
+
+    low: float
+    high: float
+    binding: Binding
+    polling: bool
+
+
+def _begin(plan: Plan, guess: float, at: Callable[[float], Measured]) -> _Begun | Capacity:
+    """Return the beginning of a search, or the capacity 0 if even an idle server exceeds a limit.
+
+    A guess that is far too high is lowered.
+    """
+    least = LEAST_RPS / min(plan.needed_rps.values())
+    low = max(guess * _LEAST_SHARE, least)
+    high, binding = math.inf, Binding("utilization", "cores")
+    for left in reversed(range(_LOWERED + 1)):
+        idle = at(low)
+        polling = idle.saturated is None and idle.core_utilization >= 1.0
+        broken = idle.broken(plan.limits.utilization_ratio, polling=polling)
+        if broken is None:
+            return _Begun(low=low, high=high, binding=binding, polling=polling)
+        if broken.kind == "p99" or not left or low <= least:
+            break
+        low, high, binding = max(low * _LEAST_SHARE, least), low, broken
+    for service, slo_us in idle.slo_us.items():
+        p99_us = idle.p99_us[service]
+        if slo_us is not None and p99_us is not None and p99_us > slo_us:
+            return Capacity(0.0, Binding("idle", service, p99_us, slo_us))
+    return Capacity(0.0, broken or binding)

@@ -30,15 +30,16 @@ def text(answer: Mapping[str, Any]) -> str:
 
 def _table(answer: Mapping[str, Any]) -> Iterator[str]:
     year = f"{answer['plan']['currency']} a year".strip()
+    width = max([_SYSTEM_WIDTH, *(len(row["system"]) + 1 for row in answer["systems"])])
     yield (
-        f"{'system':{_SYSTEM_WIDTH}}{'answer':12}{'servers':>15}{'headroom':>10}{'kW':>8}"
+        f"{'system':{width}}{'answer':12}{'servers':>15}{'headroom':>10}{'kW':>8}"
         f"{year:>12}{'chip worth':>12}  limit"
     )
     for row in answer["systems"]:
         shown = row["system"]
         for kind, name in _NAMES.items():
             if row[kind] is not None:
-                yield f"{shown:{_SYSTEM_WIDTH}}{name:12}{_cells(row[kind])}"
+                yield f"{shown:{width}}{name:12}{_cells(row[kind])}"
                 shown = ""
 
 
@@ -115,7 +116,7 @@ def _differences(answer: Mapping[str, Any]) -> Iterator[str]:
     yield "Where the answers disagree at the simulated fleet's load: closed form, simulated"
     for system, difference in rows:
         values = f"{_value(difference['closed_form'])}, {_value(difference['simulated'])}"
-        yield f"  {system:{_SYSTEM_WIDTH - 2}}{difference['what']}: {values}"
+        yield f"  {system + ' ':{_SYSTEM_WIDTH - 2}}{difference['what']}: {values}"
     for number, why in enumerate(dict.fromkeys(difference["why"] for _, difference in rows)):
         yield from textwrap.wrap(
             why,

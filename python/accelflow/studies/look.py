@@ -15,6 +15,9 @@ __all__ = ["Limited", "Look", "look_until_clear"]
 #: The number of seeds with which a point is first simulated; it is then doubled.
 _FIRST_SEEDS: Final = 4
 
+#: The share of the requests beyond each percentile.
+_BEYOND: Final = {"p50_us": 0.5, "p99_us": 0.01, "p999_us": 0.001}
+
 
 class Limited(Protocol):
     """The limits of a point's measures, and the largest number of seeds (a protocol)."""
@@ -40,7 +43,8 @@ class Look:
     `low_ratio` and `high_ratio` are the ends of its 95 % interval. `binding` names the measure and
     the service of this ratio. `holds` is true if the ratio is at most 1, and `clear` is true if the
     whole interval is on one side of 1. If a resource is saturated with more than half of the seeds,
-    `holds` is False, `clear` is True, the ratios are None, and `binding` names the resource.
+    `holds` is False, `clear` is True, the ratios are None, and `binding` names the resource. So it
+    is if a limited percentile has no value, since too many requests of a service get no response.
     """
 
     holds: bool
@@ -74,15 +78,10 @@ def _look(limited: Limited, rows: Sequence[Mapping[str, Any]], seeds: int) -> Lo
     """Return the decision on a point from `rows`, which has those of `seeds` seeds."""
     saturated = [row for row in rows if row["saturated_queue"] is not None]
     if 2 * len({row["seed"] for row in saturated}) > seeds:
-        return Look(
-            holds=False,
-            clear=True,
-            worst_ratio=None,
-            low_ratio=None,
-            high_ratio=None,
-            binding=f"{saturated[0]['saturated_queue']} saturated",
-            seeds=seeds,
-        )
+        return _fails(f"{saturated[0]['saturated_queue']} saturated", seeds)
+    unanswered = [row for row in rows if _lacks_responses(limited, row)]
+    if 2 * len({row["seed"] for row in unanswered}) > seeds:
+        return _fails(f"requests of {unanswered[0]['service']} without a response", seeds)
     ratios: dict[str, list[float]] = {}
     # A service that only others call has no responses of its own.
     asked = [row for row in rows if row["offered_rps"] != 0.0] or rows
@@ -103,6 +102,27 @@ def _look(limited: Limited, rows: Sequence[Mapping[str, Any]], seeds: int) -> Lo
         binding=worst,
         seeds=seeds,
     )
+
+
+def _fails(binding: str, seeds: int) -> Look:
+    return Look(
+        holds=False,
+        clear=True,
+        worst_ratio=None,
+        low_ratio=None,
+        high_ratio=None,
+        binding=binding,
+        seeds=seeds,
+    )
+
+
+def _lacks_responses(limited: Limited, row: Mapping[str, Any]) -> bool:
+    """Return whether a limited percentile of a service would be that of requests without an end."""
+    requests = row["completed_count"] + row["timed_out_count"]
+    shares = [share for name, share in _BEYOND.items() if name in limited.limits]
+    if limited.slo and row["slo_us"] is not None:
+        shares.append(_BEYOND["p99_us"])
+    return bool(shares) and row["timed_out_count"] > min(shares) * requests
 
 
 def _ratios(limited: Limited, row: Mapping[str, Any]) -> dict[str, float]:

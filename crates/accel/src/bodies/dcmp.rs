@@ -10,6 +10,7 @@ use crate::accelerator::Accelerator;
 use crate::codec::Codec;
 use crate::error::AccelError;
 use crate::job::Job;
+use crate::json::check_received;
 use crate::limits::Limits;
 
 /// The largest window that a streamed Zstandard frame may request: 2^24 bytes, the message limit.
@@ -19,6 +20,8 @@ const STEP: usize = 128 * 1024;
 
 /// The decompression accelerator. Decompresses the payload of a job (format `str`) with the codec
 /// in `job.packed`. Sets the payload's format to the one in `job.packed`, and clears `job.packed`.
+///
+/// JSON is checked: its syntax and [`Limits`] hold for whatever reads it.
 ///
 /// If the payload is still a JSON envelope, first extracts the envelope's data. T5, T6, T10 and T12
 /// need this: of the paper's traces that decompress, only T1 has a transformation before Dcmp
@@ -202,6 +205,9 @@ impl Accelerator for Dcmp {
         }
         let (data, _) = job.data()?;
         let inflated = self.decompress(packed.codec, &data)?;
+        if packed.format == Format::Json {
+            check_received(&inflated, &self.limits)?;
+        }
         job.bytes = inflated;
         job.format = packed.format;
         job.packed = None;

@@ -50,8 +50,9 @@ pub struct Config {
 }
 
 impl Config {
-    /// The time that `accel` takes for every operation, if it does not depend on what a core takes.
-    pub(crate) fn fixed(&self, accel: Accel) -> Option<Time> {
+    /// Returns the time that `accel` takes for every operation; `None` if it depends on the time
+    /// that a core takes.
+    pub fn fixed(&self, accel: Accel) -> Option<Time> {
         let own = self.accelerator.own[accel.index()].mean_operation;
         let of_rpc = self.accelerator.rpc_message;
         match accel {

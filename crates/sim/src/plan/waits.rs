@@ -14,14 +14,16 @@ impl Plan {
         distribution.map_or(Time::ZERO, |waits| waits.median())
     }
 
-    /// Returns the median time that the trace called `trace` in `chain` waits for its message; zero
+    /// Returns the mean time that the trace called `trace` in `chain` waits for its message; zero
     /// for an unknown trace.
-    pub fn typical_wait_in(&self, chain: &ChainPlan, trace: &str) -> Time {
+    pub fn mean_wait_in(&self, chain: &ChainPlan, trace: &str) -> Time {
         let Some(at) = self.image.entry(trace) else {
             return Time::ZERO;
         };
         let own = chain.waits.iter().find(|(address, _)| *address == at);
-        own.map_or_else(|| self.typical_wait(at), |(_, waits)| waits.median())
+        let own = own.map(|(_, distribution)| distribution);
+        let distribution = own.or_else(|| self.waits.get(at.index()));
+        distribution.map_or(Time::ZERO, |waits| waits.mean())
     }
 
     /// Returns the time that the trace at the address `trace` in `chain` waits for its message.

@@ -1,0 +1,128 @@
+"""Capacities of services whose chains repeat, wait, call others, or get no responses."""
+
+from typing import Any
+
+import pytest
+
+from accelflow import chip, sizing
+from accelflow.simulation import run
+from accelflow.sizing.terminal import text
+
+FIRST = {"trace": "T1", "facts": {"T1": {"compressed": 0}}}
+CALL = {"trace": "T9", "facts": {"T10": {"exception": 0, "compressed": 0}}}
+RETRY = {"odds": 0.8, "attempts": 5, "backoff_us": 10.0}
+
+
+def service(*phases: dict[str, Any], **fields: Any) -> dict[str, Any]:
+    return {"name": "Buy", "path": [FIRST, *phases, {"trace": "T2"}], **fields}
+
+
+def plan(*services: dict[str, Any], system: str = "accelflow", **fields: Any) -> sizing.Plan:
+    workload = {
+        "schema": "accelflow.workload/1",
+        "name": "shop",
+        "defaults": {"costs": {"source": "paper"}},
+        "services": list(services),
+    }
+    return sizing.Plan(
+        **{"workload": workload, "systems": (system,), "requests": 2_000, "seeds": 2, **fields}
+    )
+
+
+def answers(planned: sizing.Plan) -> tuple[dict[str, Any], dict[str, Any]]:
+    (row,) = sizing.size(planned)["systems"]
+    return row["closed_form"], row["simulated"]
+
+
+def loads(planned: sizing.Plan) -> tuple[float, float]:
+    closed, simulated = answers(planned)
+    return closed["load_per_server_ratio"], simulated["load_per_server_ratio"]
+
+
+def test_every_attempt_of_a_chain_takes_its_time() -> None:
+    path = ({"cpu_us": 5.0}, {**CALL, "retry": RETRY}, {"cpu_us": 5.0})
+    planned = plan(service(*path, rate_rps=1e6), system="non_acc", slo_factor=1000.0)
+    closed, simulated = loads(planned)
+    assert simulated == pytest.approx(closed, rel=0.1)
+
+
+def test_every_attempt_calls_the_service() -> None:
+    called = {"name": "Stock", "path": [FIRST, {"cpu_us": 50.0}, {"trace": "T2"}]}
+    front = service({"cpu_us": 1.0}, {**CALL, "calls": "Stock", "retry": RETRY}, {"cpu_us": 1.0})
+    planned = plan({**front, "rate_rps": 1e6}, called, system="non_acc", slo_factor=1000.0)
+    attempts = 1 + 0.8 + 0.64 + 0.512 + 0.4096
+    assert planned.effective_rps["Stock"] == pytest.approx(1e6 * attempts)
+    closed, simulated = loads(planned)
+    assert simulated == pytest.approx(closed, rel=0.1)
+
+
+def slos_us(planned: sizing.Plan) -> tuple[float, float]:
+    """The SLO of Buy in closed form, and of the simulation: both from an idle server."""
+    found = sizing.size(planned, simulate=False)["slo_us"]["Buy"]
+    idle = planned.scenario_of(sizing.plan.small_share(planned), system="accelflow", seed=1)
+    (row,) = [row for row in run(idle)["systems"][0]["services"] if row["service"] == "Buy"]
+    return found, row["slo"]["us"]
+
+
+def test_a_wait_and_a_call_at_once_take_the_longer_time() -> None:
+    called = {"name": "Stock", "path": [FIRST, {"cpu_us": 1000.0}, {"trace": "T2"}]}
+    wait = {**CALL, "waits": {"T10": {"constant_us": 1000.0}}}
+    both = {"parallel": [wait, {**CALL, "calls": "Stock"}]}
+    front = service({"cpu_us": 1.0}, both, {"cpu_us": 1.0}, rate_rps=1e3)
+    closed, simulated = slos_us(plan(front, called))
+    assert closed == pytest.approx(simulated, rel=0.05)
+
+
+def test_drawn_waits_count_with_their_mean() -> None:
+    wait = {**CALL, "waits": {"T10": {"log_normal": {"median_us": 100.0, "sigma": 1.3}}}}
+    planned = plan(service({"cpu_us": 1.0}, wait, {"cpu_us": 1.0}, rate_rps=1e3), requests=20_000)
+    closed, simulated = slos_us(planned)
+    assert closed == pytest.approx(simulated, rel=0.15)
+
+
+def test_cores_that_poll_are_no_limit() -> None:
+    config = {"core.notification": "polling"}
+    simple = service({"cpu_us": 5.0}, rate_rps=1e6)
+    _, polling = answers(plan(simple, scenario={"config": config}))
+    _, waiting = answers(plan(simple))
+    assert polling["fleet"]["servers"] <= 2 * waiting["fleet"]["servers"]
+
+
+@pytest.mark.parametrize("system", ["cohort", "accelflow"])
+def test_a_guess_that_is_far_too_high_is_lowered(system: str) -> None:
+    # A core serves 5 requests a second, and 70 % of 36 cores 126.
+    slow = service({"cpu_us": 200_000.0}, rate_rps=1_000.0)
+    _, simulated = answers(plan(slow, system=system, slo_factor=1000.0, requests=500))
+    assert simulated["fleet"]["servers"] == pytest.approx(8, abs=1)
+
+
+def test_a_service_that_answers_half_of_its_requests_has_no_capacity() -> None:
+    waits = {"T10": {"histogram_us": [[10.0, 1], [200.0, 1]]}}
+    half = service({"cpu_us": 1.0}, {**CALL, "waits": waits}, {"cpu_us": 1.0}, rate_rps=1e3)
+    planned = plan(half, slo_factor=50.0, scenario={"config": {"tcp.timeout_us": 100.0}})
+    _, simulated = answers(planned)
+    assert simulated["fleet"] is None
+    assert simulated["binding"]["text"] == "P99 of Buy"
+
+
+def test_services_without_application_time_have_an_ideal_system() -> None:
+    bare = service(rate_rps=1e6)
+    closed, _ = answers(plan(bare, system="ideal"))
+    assert closed["load_per_server_ratio"] > 0
+
+
+def test_the_power_is_that_of_the_chip() -> None:
+    config = {"core.count": 8.0}
+    simple = service({"cpu_us": 50.0}, rate_rps=1e5)
+    planned = plan(simple, system="non_acc", scenario={"config": config})
+    closed, simulated = answers(planned)
+    most = chip.power(sizes=chip.sizes(config))["baseline_max_w"]
+    for answer in (closed, simulated):
+        fleet = answer["fleet"]
+        assert 0.2 * most < fleet["watts"] / fleet["servers"] < most
+
+
+def test_long_names_of_systems_have_room() -> None:
+    simple = service({"cpu_us": 5.0}, rate_rps=1e4)
+    shown = text(sizing.size(plan(simple, system="per_acc_type_q", requests=200)))
+    assert "per_acc_type_q simulated" in shown
