@@ -176,6 +176,16 @@ def test_apache_thrift_servers_answer(
         assert 'accelflow_client_calls_total{peer="127.0.0.1' in client.metrics()
 
 
+def test_an_unknown_method_does_not_close_the_connection(interface: Path) -> None:
+    with Server(interface) as server:
+        client = Client(interface, f"127.0.0.1:{server.port}", limits=PATIENT)
+        for _ in range(3):
+            with pytest.raises(CallError) as it:
+                client.call("unhandled")
+            assert (it.value.reason, it.value.executed) == ("application", "no")
+            assert client.connections == (1, 1, 0)
+
+
 def test_calls_share_connections_and_wait_in_turn(interface: Path) -> None:
     with apache_thrift(TBinaryProtocolAcceleratedFactory()) as port:
         limits = CallLimits(timeout_s=60.0, max_connections=2)

@@ -5,6 +5,8 @@ import os
 import re
 import socket
 import struct
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -239,3 +241,50 @@ def test_limits_hold_in_compressed_bodies(
 def test_compressed_bodies_within_the_limits_are_answered(tmp_path: Path) -> None:
     options = {"max_depth": 1, "max_elements": 20, "max_value_bytes": 101}
     assert answer_to_compressed(tmp_path, b'{"s":"' + b"x" * 100 + b'"}', **options) is None
+
+
+FEW_DESCRIPTORS = """
+import os, resource, sys
+from accelflow import Limits, Server
+
+resource.setrlimit(resource.RLIMIT_NOFILE, (120, 120))
+server = Server(sys.argv[1], limits=Limits(reserved_descriptors=20))
+server.handle("text", lambda arguments: arguments["s"])
+with server:
+    print(server.port, flush=True)
+    for _ in sys.stdin:
+        refused = 'end="no_descriptors"' in server.metrics()
+        print(len(os.listdir("/proc/self/fd")), refused, flush=True)
+"""
+
+
+def test_connections_are_taken_again_when_descriptors_are_free(tmp_path: Path) -> None:
+    (tmp_path / "echo.thrift").write_text("service S { string text(1: string s) }")
+    command = [sys.executable, "-c", FEW_DESCRIPTORS, str(tmp_path / "echo.thrift")]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        port = int(process.stdout.readline())
+
+        def state() -> tuple[int, bool]:
+            process.stdin.write("\n")
+            process.stdin.flush()
+            count, refused = process.stdout.readline().split()
+            return int(count), refused == "True"
+
+        idle, _ = state()
+        lines = [socket.create_connection(("127.0.0.1", port)) for _ in range(105)]
+        while not state()[1]:
+            time.sleep(0.01)
+        for line in lines:
+            line.close()
+        while state()[0] > idle:
+            time.sleep(0.01)
+        body = b"\x0b\0\1\0\0\0\1x\0"
+        message = struct.pack(">II", 0x80010001, 4) + b"text" + struct.pack(">i", 1) + body
+        with socket.create_connection(("127.0.0.1", port), timeout=60) as line:
+            line.sendall(struct.pack(">I", len(message)) + message)
+            assert line.recv(1) == b"\0"
+        process.stdin.close()
+        assert process.wait(timeout=60) == 0

@@ -60,10 +60,19 @@ pub(crate) fn check_requests(
         let requests = |count: u64| (count as f64 * share).round();
         let counted = requests(resolved.requests) - requests(resolved.warmup_requests);
         if resolved.by_rate && counted < 1.0 && !has_times(workload, name) {
+            let enough = (1.0 / share).ceil() * 2.0;
+            if resolved.requests as f64 >= enough {
+                let allowed = format!(
+                    "must leave a request of {name}, which gets only {} times the requests, in \
+                     proportion to its rate",
+                    number_text(share)
+                );
+                return Err(Refusal::new("warmup", resolved.warmup_requests, allowed).into());
+            }
             let allowed = format!(
                 "must be at least {}: {name} gets only {} times this number, in proportion to its \
                  rate",
-                number_text((1.0 / share).ceil() * 2.0),
+                number_text(enough),
                 number_text(share)
             );
             return Err(Refusal::new("requests", resolved.requests, allowed).into());

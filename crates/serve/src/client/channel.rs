@@ -350,7 +350,11 @@ impl Drop for Channel {
 }
 
 fn is_an_answer(error: &CallError) -> bool {
-    error.executed() == Executed::Yes || matches!(error, CallError::Unprocessed { .. })
+    let refused = matches!(
+        error,
+        CallError::Unprocessed { .. } | CallError::Application { .. }
+    );
+    refused || error.executed() == Executed::Yes
 }
 
 /// Whether the connection closes after a response.

@@ -91,7 +91,10 @@ impl Room {
                 Expected::Unknown => LEAST,
             };
             match self.try_reserve(bytes) {
-                Some(reserved) => return reserved,
+                Some(reserved) => {
+                    sizes.begin(method);
+                    return reserved;
+                }
                 None => released.await,
             }
         }
@@ -209,6 +212,12 @@ impl ResponseBudget {
     }
 }
 
+impl Drop for ResponseBudget {
+    fn drop(&mut self) {
+        self.sizes.end(self.method);
+    }
+}
+
 impl std::fmt::Debug for ResponseBudget {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("ResponseBudget")
@@ -243,7 +252,7 @@ struct Largest {
     count: u32,
     now: usize,
     before: usize,
-    /// Whether any request has begun.
+    /// Whether a request is in progress whose response will be the first.
     begun: bool,
 }
 
@@ -251,7 +260,8 @@ struct Largest {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Expected {
     Bytes(usize),
-    /// The first request is in progress, so the size will be known soon.
+    /// A request that may be the first with a response is in progress, so the size may be known
+    /// soon.
     Soon,
     Unknown,
 }
@@ -274,15 +284,30 @@ impl Sizes {
 
     /// Returns the expected size of the response to a request that is about to begin.
     fn expect(&self, method: usize) -> Expected {
-        let Some(mut sizes) = self.of(method) else {
+        let Some(sizes) = self.of(method) else {
             return Expected::Unknown;
         };
         if sizes.count > 0 || sizes.before > 0 {
             return Expected::Bytes(sizes.now.max(sizes.before));
         }
-        match std::mem::replace(&mut sizes.begun, true) {
+        match sizes.begun {
             true => Expected::Soon,
             false => Expected::Unknown,
+        }
+    }
+
+    /// Records that a request has begun.
+    fn begin(&self, method: usize) {
+        if let Some(mut sizes) = self.of(method) {
+            sizes.begun = true;
+        }
+    }
+
+    /// Records that a request has ended. If it had no response of a known size, such as one that
+    /// was answered with an error, the next request is the first.
+    fn end(&self, method: usize) {
+        if let Some(mut sizes) = self.of(method) {
+            sizes.begun = false;
         }
     }
 
@@ -372,6 +397,7 @@ mod tests {
     fn the_largest_of_the_latest_responses_is_expected() {
         let sizes = Sizes::new(2, 64);
         assert_eq!(sizes.expect(0), Expected::Unknown);
+        sizes.begin(0);
         assert_eq!(
             (sizes.expect(0), sizes.expect(7)),
             (Expected::Soon, Expected::Unknown)
@@ -388,5 +414,31 @@ mod tests {
         }
         sizes.note(0, 20);
         assert_eq!(sizes.expect(0), Expected::Bytes(20));
+    }
+
+    #[test]
+    fn after_a_request_without_a_response_the_next_is_the_first() {
+        let sizes = Arc::new(Sizes::new(1, 64));
+        let room = Room::new(MOST);
+        let begin = || {
+            sizes.begin(0);
+            ResponseBudget {
+                reserved: room.try_reserve(LEAST).expect("there is room"),
+                sizes: sizes.clone(),
+                method: 0,
+                largest: MOST,
+                patience: Duration::ZERO,
+                at_once: AtomicBool::new(false),
+            }
+        };
+        let first = begin();
+        assert_eq!(sizes.expect(0), Expected::Soon);
+        drop(first);
+        assert_eq!(sizes.expect(0), Expected::Unknown);
+        let second = begin();
+        assert_eq!(sizes.expect(0), Expected::Soon);
+        assert!(second.settle(5_000, 0));
+        drop(second);
+        assert_eq!(sizes.expect(0), Expected::Bytes(5_000));
     }
 }

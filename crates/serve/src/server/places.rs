@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::net::{IpAddr, Ipv6Addr, Shutdown, SocketAddr, TcpStream};
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, RawFd};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -380,15 +380,18 @@ impl Places {
         if limited && open.of_address(network(address)) >= self.most_of_address {
             return Err(NoPlace::TooManyOfAddress);
         }
-        // The system assigns the lowest free number, so all numbers below this one are in use.
-        let descriptor = usize::try_from(stream.as_raw_fd()).unwrap_or(usize::MAX);
         let opening = self.opening.load(Ordering::Relaxed) + 1;
-        let need = descriptor
-            .saturating_add(1)
-            .saturating_add(opening * self.more_descriptors);
-        match need.saturating_add(self.reserved_descriptors) > descriptor_limit() {
-            true => Err(NoPlace::Descriptors),
-            false => Ok(()),
+        let more = opening * self.more_descriptors + self.reserved_descriptors;
+        let fits = |descriptor: RawFd| {
+            let used = usize::try_from(descriptor).map_or(usize::MAX, |number| number + 1);
+            used.saturating_add(more) <= descriptor_limit()
+        };
+        // The system assigns the lowest free number, so all numbers below it are in use. It assigned
+        // the stream's when the server began to wait for a connection; a copy has today's.
+        let fits_now = || stream.try_clone().is_ok_and(|copy| fits(copy.as_raw_fd()));
+        match fits(stream.as_raw_fd()) || fits_now() {
+            true => Ok(()),
+            false => Err(NoPlace::Descriptors),
         }
     }
 
