@@ -9,6 +9,7 @@ import shutil
 import socket
 import struct
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -485,3 +486,30 @@ def test_settings_of_another_type_are_refused_by_name(
 ) -> None:
     with pytest.raises(InputError, match=message):
         make()
+
+
+FORKED = """
+import os, socket, sys
+from accelflow import Client, Server
+
+server = Server(sys.argv[1])
+server.handle("text", lambda arguments: arguments["s"])
+with server:
+    client = Client(sys.argv[1], f"127.0.0.1:{server.port}")
+    assert client.call("text", {"s": "before"}) == "before"
+    child = os.fork()
+    if child == 0:
+        del client
+        sys.exit(7)  # leaves the block
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+    assert client.call("text", {"s": "after"}) == "after"
+    other = Client(sys.argv[1], f"127.0.0.1:{server.port}")
+    assert other.call("text", {"s": "new"}) == "new"
+"""
+
+
+def test_a_forked_child_does_not_stop_the_server(tmp_path: Path) -> None:
+    (tmp_path / "echo.thrift").write_text("service S { string text(1: string s) }")
+    command = [sys.executable, "-c", FORKED, str(tmp_path / "echo.thrift")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
+    assert (done.returncode, done.stderr) == (0, "")

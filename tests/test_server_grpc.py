@@ -3,15 +3,19 @@
 import asyncio
 import json
 import shutil
+import socket
+import struct
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import grpc
+import hpack
 import pytest
 from google.protobuf import empty_pb2, timestamp_pb2
 
@@ -335,3 +339,33 @@ def test_interfaces_that_are_none_are_refused(tmp_path: Path) -> None:
     server = Server(path)
     with pytest.raises(AccelflowError, match="method = 'Sell': must be"):
         server.handle("Sell", lambda _: None)
+
+
+def frame(kind: int, flags: int, stream: int, payload: bytes = b"") -> bytes:
+    head = struct.pack(">I", len(payload))[1:] + bytes([kind, flags])
+    return head + struct.pack(">I", stream) + payload
+
+
+def test_a_request_whose_connection_ends_is_counted(interface: Path) -> None:
+    server = Server(interface)
+    begun, goes_on = threading.Event(), threading.Event()
+
+    def add_later(arguments: dict[str, Any]) -> dict[str, Any]:
+        begun.set()
+        assert goes_on.wait(60)
+        return {"sum": arguments["firstNumber"]}
+
+    server.handle("Shop.Add", add_later)
+    heads = [(":method", "POST"), (":scheme", "http"), (":path", "/shop.v1.Shop/Add")]
+    heads += [(":authority", "x"), ("content-type", "application/grpc"), ("te", "trailers")]
+    message = b"\x08\x01"
+    with server:
+        with socket.create_connection(("127.0.0.1", server.port)) as line:
+            line.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(4, 0, 0))
+            line.sendall(frame(1, 4, 1, hpack.Encoder().encode(heads)))
+            line.sendall(frame(0, 1, 1, b"\0" + struct.pack(">I", len(message)) + message))
+            assert begun.wait(60)
+        wanted = 'accelflow_requests_total{function="shop.v1.Shop.Add",result="cancelled"} 1'
+        while wanted not in server.metrics():
+            time.sleep(0.01)
+        goes_on.set()

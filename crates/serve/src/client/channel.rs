@@ -41,6 +41,8 @@ pub(super) struct Channel {
     retries: Retries,
     metrics: Arc<ClientMetrics>,
     reaper: Option<JoinHandle<()>>,
+    /// The process that has the thread.
+    process: u32,
 }
 
 /// A request, before its connection is chosen.
@@ -101,6 +103,7 @@ impl Channel {
             pool,
             metrics,
             reaper,
+            process: std::process::id(),
         })
     }
 
@@ -341,6 +344,11 @@ impl Channel {
 
 impl Drop for Channel {
     fn drop(&mut self) {
+        if std::process::id() != self.process {
+            // A forked child does not have the thread.
+            std::mem::forget(self.reaper.take());
+            return;
+        }
         self.pool.close();
         if let Some(reaper) = self.reaper.take() {
             // The thread panics only if a destructor does.

@@ -1,6 +1,7 @@
 //! A running server.
 
 use std::fmt;
+use std::mem::forget;
 use std::net::{Shutdown, SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -19,8 +20,11 @@ use crate::error::ServeError;
 use crate::observe::admin::Admin;
 use crate::observe::recorder::{RecordedPath, RecordingError};
 
-/// A running server. Dropping it stops the server without a grace period.
+/// A running server. Dropping it stops the server without a grace period. In a child process that
+/// was forked meanwhile, stopping and dropping have no effect: the parent goes on serving.
 pub struct Running {
+    /// The process that serves.
+    process: u32,
     shared: Arc<Shared>,
     listener: Arc<TcpListener>,
     address: SocketAddr,
@@ -50,6 +54,7 @@ impl Running {
         threads: Threads,
     ) -> Running {
         Running {
+            process: std::process::id(),
             shared,
             listener,
             address,
@@ -207,6 +212,11 @@ impl Running {
         let Some(accept) = self.threads.accept.take() else {
             return 0;
         };
+        if std::process::id() != self.process {
+            // A forked child has the parent's socket, but none of its threads to wait for.
+            forget((accept, self.threads.admin.take(), self.threads.watch.take()));
+            return 0;
+        }
         let (shared, admission) = (&self.shared, &self.shared.admission);
         admission.stopping.store(true, Ordering::Release);
         // Wakes the thread that waits for connections, and those that wait for messages.

@@ -28,6 +28,7 @@ use super::status::{Detail, Status};
 use super::workers::Workers;
 use crate::memory::room::{ResponseBudget, Room, Sending, Sizes};
 use crate::memory::wipe::Wiped;
+use crate::observe::metrics::Metrics;
 use crate::server::peer::Peer;
 use crate::server::places::Place;
 use crate::server::shared::Shared;
@@ -107,6 +108,19 @@ impl Drop for AbandonOnDrop {
     }
 }
 
+/// Counts a request by its result. If it is dropped before it has one, its connection has ended.
+struct Counting<'s> {
+    metrics: &'s Metrics,
+    function: &'s str,
+    result: &'static str,
+}
+
+impl Drop for Counting<'_> {
+    fn drop(&mut self) {
+        self.metrics.request(self.function, self.result);
+    }
+}
+
 /// How a request ends.
 enum End {
     /// With a response.
@@ -147,6 +161,11 @@ impl Streams {
                 return;
             }
         };
+        let mut counting = Counting {
+            metrics,
+            function: &head.function,
+            result: "cancelled",
+        };
         let end = self.obtain(&head, body, &mut respond).await;
         match end {
             End::Answer(mut answer) => {
@@ -161,18 +180,20 @@ impl Streams {
                     }
                     (_, None) => {}
                 }
-                metrics.request(&head.function, if sent { "ok" } else { "unsent" });
+                counting.result = if sent { "ok" } else { "unsent" };
+                drop(counting);
                 self.frames.borrow_mut().answered();
             }
             End::Status(status) => {
-                metrics.request(&head.function, status.label);
+                counting.result = status.label;
+                drop(counting);
                 match status.detail {
                     Detail::Unprocessed => respond.send_reset(Reason::REFUSED_STREAM),
                     _ => send_status(&mut respond, &self.for_client(status, &head.function)),
                 }
                 self.frames.borrow_mut().answered();
             }
-            End::Reset => metrics.request(&head.function, "cancelled"),
+            End::Reset => {}
         }
     }
 
