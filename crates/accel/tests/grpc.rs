@@ -463,3 +463,33 @@ proptest! {
         prop_assert_eq!(back, value);
     }
 }
+
+/// JSON has no number for them, and the library would write null, as for an absent wrapper.
+#[test]
+fn wrapped_numbers_that_are_not_finite_are_refused() {
+    let interface = r#"
+        syntax = "proto3";
+        import "google/protobuf/wrappers.proto";
+        message Deep { map<string, Held> by_name = 1; }
+        message Held { repeated google.protobuf.FloatValue shares = 1; }
+        service S { rpc Echo(Deep) returns (Deep); }
+    "#;
+    let schema = Schema::parse(interface).expect("a constant");
+    let kind = schema.message("Deep").expect("declared");
+    let read = |value: f32| {
+        let share = [&[0x0d][..], &value.to_le_bytes()].concat();
+        let held = [&[0x0a, 5][..], &share].concat();
+        let entry = [&[0x0a, 1, b'a', 0x12, 7][..], &held].concat();
+        let bytes = [&[0x0a, entry.len() as u8][..], &entry].concat();
+        message_to_json(&kind, &bytes, &Limits::default())
+    };
+    assert_eq!(
+        read(0.5).expect("it is finite"),
+        br#"{"byName":{"a":{"shares":[0.5]}}}"#
+    );
+    for value in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
+        let error = read(value).expect_err("it is not finite").to_string();
+        let said = format!("wrapped number = {value}: must be finite");
+        assert!(error.contains(&said), "{error}");
+    }
+}
