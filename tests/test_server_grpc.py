@@ -346,6 +346,37 @@ def frame(kind: int, flags: int, stream: int, payload: bytes = b"") -> bytes:
     return head + struct.pack(">I", stream) + payload
 
 
+def send_add(line: socket.socket, *more: tuple[str, str]) -> None:
+    """Call Shop.Add on a new connection, with `more` headers."""
+    heads = [(":method", "POST"), (":scheme", "http"), (":path", "/shop.v1.Shop/Add")]
+    heads += [(":authority", "x"), ("content-type", "application/grpc"), ("te", "trailers"), *more]
+    message = b"\x08\x01"
+    line.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(4, 0, 0))
+    line.sendall(frame(1, 4, 1, hpack.Encoder().encode(heads)))
+    line.sendall(frame(0, 1, 1, b"\0" + struct.pack(">I", len(message)) + message))
+
+
+def await_result(server: Server, result: str) -> None:
+    wanted = f'accelflow_requests_total{{function="shop.v1.Shop.Add",result="{result}"}} 1'
+    while wanted not in server.metrics():
+        time.sleep(0.01)
+
+
+@pytest.mark.timeout(60)
+def test_an_answer_after_the_deadline_is_late(interface: Path) -> None:
+    server = Server(interface, execution=Execution(handler_threads=0))
+
+    def add_late(arguments: dict[str, Any]) -> dict[str, Any]:
+        time.sleep(0.2)  # longer than the deadline
+        return {"sum": arguments["firstNumber"]}
+
+    server.handle("Shop.Add", add_late)
+    with server, socket.create_connection(("127.0.0.1", server.port)) as line:
+        send_add(line, ("grpc-timeout", "50m"))
+        await_result(server, "deadline")
+
+
+@pytest.mark.timeout(60)
 def test_a_request_whose_connection_ends_is_counted(interface: Path) -> None:
     server = Server(interface)
     begun, goes_on = threading.Event(), threading.Event()
@@ -356,16 +387,9 @@ def test_a_request_whose_connection_ends_is_counted(interface: Path) -> None:
         return {"sum": arguments["firstNumber"]}
 
     server.handle("Shop.Add", add_later)
-    heads = [(":method", "POST"), (":scheme", "http"), (":path", "/shop.v1.Shop/Add")]
-    heads += [(":authority", "x"), ("content-type", "application/grpc"), ("te", "trailers")]
-    message = b"\x08\x01"
     with server:
         with socket.create_connection(("127.0.0.1", server.port)) as line:
-            line.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(4, 0, 0))
-            line.sendall(frame(1, 4, 1, hpack.Encoder().encode(heads)))
-            line.sendall(frame(0, 1, 1, b"\0" + struct.pack(">I", len(message)) + message))
+            send_add(line)
             assert begun.wait(60)
-        wanted = 'accelflow_requests_total{function="shop.v1.Shop.Add",result="cancelled"} 1'
-        while wanted not in server.metrics():
-            time.sleep(0.01)
+        await_result(server, "cancelled")
         goes_on.set()

@@ -135,6 +135,11 @@ fn stopping() -> Status {
     Status::new(Code::Unavailable, "stopping", "the server is stopping")
 }
 
+fn late() -> Status {
+    let why = "the deadline was exceeded";
+    Status::new(Code::DeadlineExceeded, "deadline", why)
+}
+
 impl Streams {
     /// Serves one request to its end.
     pub(crate) async fn serve(
@@ -266,13 +271,13 @@ impl Streams {
         tokio::select! {
             biased;
             _ = poll_fn(|cx| respond.poll_reset(cx)) => End::Reset,
-            () = expired => End::Status(Status::new(
-                Code::DeadlineExceeded,
-                "deadline",
-                "the deadline was exceeded",
-            )),
+            () = expired => End::Status(late()),
             status = failed => End::Status(status),
             done = work => match done {
+                // A handler on the connection's thread keeps it from noticing in time.
+                _ if deadline.is_some_and(|deadline| deadline <= Instant::now()) => {
+                    End::Status(late())
+                }
                 Ok(answer) => End::Answer(answer),
                 Err(status) => End::Status(status),
             },
