@@ -8,16 +8,12 @@ Every request is received by trace T1 and answered by T2, or by T3 if the respon
     server.serve(port=9090)
 """
 
-import asyncio
-import contextlib
 import datetime
 import functools
 import inspect
 import json
 import logging
-import secrets
 import signal
-import threading
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
@@ -25,10 +21,10 @@ from types import NoneType, TracebackType
 from typing import Any, Final, Literal, Self, TypeAlias, get_args
 
 from accelflow import _native
+from accelflow.coroutines import Coroutines, log_failure
 from accelflow.errors import (
     GIVEN,
     AccelflowError,
-    CallError,
     DeclaredError,
     InputError,
     as_input,
@@ -43,7 +39,7 @@ from accelflow.errors import (
 )
 from accelflow.own_traces import ServerTraces, is_file, traces_of
 from accelflow.recordings import completed
-from accelflow.requests import Request, Settled, in_scope
+from accelflow.requests import Request
 from accelflow.settings import Execution, Limits, Observability, Timeouts, Tls
 from accelflow.signals import StopSignals
 from accelflow.tenants import Control, Shaping, Slo, Tenant
@@ -62,9 +58,6 @@ Handler: TypeAlias = (
 )
 
 _LOG: Final = logging.getLogger(__name__)
-
-#: How long coroutines may take to be cancelled when the server stops.
-_FAREWELL_S: Final = 5.0
 
 #: The shortest and the longest time, in seconds.
 _SHORTEST_S: Final = 1e-9
@@ -166,7 +159,7 @@ class Server:
         )
         with as_input():
             self._native = _native.Server(file_path("interface", interface), settings, _log_error)
-        self._coroutines = _Coroutines()
+        self._coroutines = Coroutines()
         self._has_file = is_file(traces)
         self._port: int | None = None
 
@@ -199,7 +192,7 @@ class Server:
             try:
                 return handler(*given)
             except BaseException as raised:
-                _log_failure(name, raised)
+                log_failure(name, raised)
                 raise
 
         begin = functools.partial(self._coroutines.begin, name)
@@ -228,13 +221,16 @@ class Server:
     def stop(self, grace_s: float = 10.0) -> int:
         """Stop listening, and wait up to `grace_s` for requests that have begun to arrive.
 
-        Then cancel coroutines that still run, and close the other connections. Returns the number
-        of connections that were closed before their requests had ended. A second call does nothing.
+        Then cancel coroutines that still run, and close the other connections. Cancelled coroutines
+        have up to 5 s to end, but a coroutine that blocks the event loop is left behind after 1 s,
+        with a warning in the log. Returns the number of connections that were closed before their
+        requests had ended. A second call does nothing.
+
         Raises AccelflowError if a coroutine handler calls this method, since the handler would wait
         for itself, and InputError for a time that is not from 0 to 1e9 seconds.
         """
         number_within("grace_s", grace_s, 0, _LONGEST_S)
-        if threading.current_thread() is self._coroutines.thread:
+        if self._coroutines.here:
             message = "a coroutine handler cannot stop its server; call stop from another thread"
             raise AccelflowError(message)
         cut_off = self._native.stop(grace_s)
@@ -402,102 +398,6 @@ def _log_error(  # noqa: PLR0913, PLR0917 (the native server calls it)
     """Log an error that the native server reports."""
     level = logging.INFO if by_client else logging.ERROR
     _LOG.log(level, "error %s: %s, %s from %s: %s", number, code, function, peer, text)
-
-
-class _Coroutines:
-    """The event loop for coroutine handlers, on a thread that the first one starts."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self.thread: threading.Thread | None = None
-
-    def begin(
-        self, name: str, coroutine: Coroutine[Any, Any, Json], promise: _native.Promise
-    ) -> None:
-        """Run a coroutine, and cancel it if its request is abandoned."""
-        answering = in_scope(_native.current_scope(), coroutine)
-        self._running().call_soon_threadsafe(_begin, name, answering, promise)
-
-    def stop(self) -> None:
-        """Cancel coroutines that still run, and end the event loop and its thread."""
-        with self._lock:
-            loop, thread = self._loop, self.thread
-            if loop is None or thread is None or loop.is_closed():
-                return
-            ended = asyncio.run_coroutine_threadsafe(_cancel_all(), loop)
-            with contextlib.suppress(TimeoutError):
-                ended.result(_FAREWELL_S)
-            loop.call_soon_threadsafe(loop.stop)
-            thread.join()
-            loop.close()
-
-    def _running(self) -> asyncio.AbstractEventLoop:
-        with self._lock:
-            if self._loop is None:
-                loop = asyncio.new_event_loop()
-                self._loop = loop
-                name = "accelflow-async"
-                self.thread = threading.Thread(target=loop.run_forever, name=name, daemon=True)
-                self.thread.start()
-            return self._loop
-
-
-def _begin(
-    name: str, answering: Coroutine[Any, Any, Settled[Json]], promise: _native.Promise
-) -> None:
-    """Run the coroutine of a request in the current event loop."""
-    loop = asyncio.get_running_loop()
-    task = loop.create_task(answering)
-    promise.when_abandoned(functools.partial(loop.call_soon_threadsafe, task.cancel))
-    task.add_done_callback(functools.partial(_keep, name, promise))
-
-
-def _keep(name: str, promise: _native.Promise, task: asyncio.Task[Settled[Json]]) -> None:
-    """Answer a request with the value or the exception of its coroutine."""
-    if task.cancelled() and task.cancelling() > 0:
-        # The server has cancelled it: the client no longer waits, or the server stops. The handler
-        # has not failed.
-        cancelled = asyncio.CancelledError("the handler was cancelled")
-        number = _numbered(cancelled)
-        _LOG.info("error %s: the handler of %s was cancelled", number, name)
-        promise.fail(cancelled)
-        return
-    try:
-        value = task.result().get()
-    except BaseException as raised:
-        _log_failure(name, raised)
-        promise.fail(raised)
-    else:
-        promise.keep(value)
-
-
-def _log_failure(name: str, raised: BaseException) -> None:
-    """Log a handler's exception under a new id, unless the interface declares it."""
-    if isinstance(raised, DeclaredError):
-        return
-    if isinstance(raised, CallError) and raised.reason == "answered":
-        return  # The client has been told already.
-    # A failed call explains itself; its traceback would not help.
-    shown = None if isinstance(raised, CallError) else raised
-    number = _numbered(raised)
-    _LOG.error("error %s: the handler of %s failed: %s", number, name, raised, exc_info=shown)
-
-
-def _numbered(raised: BaseException) -> str:
-    """Attach the id of the log entry to an exception, and return the id."""
-    number = secrets.token_hex(8)
-    # An exception that takes no attributes gets a second id in the log.
-    with contextlib.suppress(AttributeError):
-        raised._accelflow_error_id = number  # type: ignore[attr-defined]
-    return number
-
-
-async def _cancel_all() -> None:
-    tasks = asyncio.all_tasks() - {asyncio.current_task()}
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def _takes_request(name: str, handler: Callable[..., Any]) -> bool:

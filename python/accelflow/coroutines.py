@@ -1,0 +1,185 @@
+"""The event loop for the coroutines of a server's handlers, and the log of what handlers raise."""
+
+import asyncio
+import contextlib
+import functools
+import logging
+import secrets
+import threading
+import weakref
+from collections.abc import Coroutine
+from typing import Any, Final
+
+from accelflow import _native
+from accelflow.errors import AccelflowError, CallError, DeclaredError
+from accelflow.requests import Settled, in_scope
+
+__all__ = ["Coroutines", "log_failure"]
+
+#: The log of servers, under its documented name.
+_LOG: Final = logging.getLogger("accelflow.server")
+
+#: How long coroutines may take to be cancelled when the server stops.
+_FAREWELL_S: Final = 5.0
+
+#: How long an event loop may take for a step; one that takes longer counts as blocked.
+_STEP_S: Final = 1.0
+
+
+class Coroutines:
+    """The event loop for coroutine handlers, on a thread that the first one starts.
+
+    The loop ends when :meth:`stop` is called or this object is no longer used.
+    """
+
+    def __init__(self) -> None:
+        """Prepare to run coroutines; there is no thread yet."""
+        self._lock = threading.Lock()
+        self._stopped = False
+        self._thread: _LoopThread | None = None
+
+    def begin(
+        self, name: str, coroutine: Coroutine[Any, Any, Any], promise: _native.Promise
+    ) -> None:
+        """Run a coroutine, and cancel it if its request is abandoned.
+
+        Raises AccelflowError once the server has stopped.
+        """
+        try:
+            loop = self._running()
+        except BaseException:
+            coroutine.close()
+            raise
+        answering = in_scope(_native.current_scope(), coroutine)
+        loop.call_soon_threadsafe(_begin, name, answering, promise)
+
+    @property
+    def here(self) -> bool:
+        """Whether the caller runs in the event loop."""
+        return threading.current_thread() is self._thread
+
+    def stop(self) -> None:
+        """Cancel coroutines that still run, and end the event loop and its thread.
+
+        A loop that is blocked is left behind; it ends when its coroutine no longer blocks.
+        """
+        with self._lock:
+            thread = None if self._stopped else self._thread
+            self._stopped = True
+        if thread is None:
+            return
+        thread.end()
+        if thread.ending.wait(_STEP_S):
+            thread.join(_FAREWELL_S + _STEP_S)
+        if thread.is_alive():
+            _LOG.warning(
+                "a coroutine of a handler blocks its event loop: the server has stopped without it"
+            )
+
+    def _running(self) -> asyncio.AbstractEventLoop:
+        with self._lock:
+            if self._stopped:
+                message = "the server has stopped"
+                raise AccelflowError(message)
+            if self._thread is None:
+                thread = _LoopThread()
+                thread.start()
+                # For a server that nobody stops. Coroutines do not outlive the program anyway.
+                weakref.finalize(self, thread.end).atexit = False
+                self._thread = thread
+            return self._thread.loop
+
+
+class _LoopThread(threading.Thread):
+    """A thread with an event loop, which runs until :meth:`end` whatever its tasks raise."""
+
+    def __init__(self) -> None:
+        super().__init__(name="accelflow-async", daemon=True)
+        self.loop: Final = asyncio.new_event_loop()
+        #: Set when the loop has begun to end.
+        self.ending: Final = threading.Event()
+        self._ended = False
+
+    def run(self) -> None:
+        """Run the event loop, and close it at the end."""
+        while not self._ended:
+            try:
+                self.loop.run_forever()
+            except (KeyboardInterrupt, SystemExit) as raised:
+                # asyncio passes these on to the thread. The tasks that wait for the failed one get
+                # them too, so that the handler's call fails.
+                _LOG.error("a task of a handler raised %r", raised, exc_info=raised)
+        self.loop.close()
+
+    def end(self) -> None:
+        """Begin to cancel the coroutines and to end the loop, unless that has begun already.
+
+        This neither waits nor takes a lock, since the garbage collector may call it on any thread.
+        """
+        with contextlib.suppress(RuntimeError):  # The loop is closed.
+            self.loop.call_soon_threadsafe(self._begin_to_end)
+
+    def _begin_to_end(self) -> None:
+        if self.ending.is_set():
+            return
+        self.ending.set()
+        self._farewell = self.loop.create_task(self._cancel_all())
+
+    async def _cancel_all(self) -> None:
+        tasks = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks, timeout=_FAREWELL_S)
+        self._ended = True
+        self.loop.stop()
+
+
+def _begin(
+    name: str, answering: Coroutine[Any, Any, Settled[Any]], promise: _native.Promise
+) -> None:
+    """Run the coroutine of a request in the current event loop."""
+    loop = asyncio.get_running_loop()
+    task = loop.create_task(answering)
+    promise.when_abandoned(functools.partial(loop.call_soon_threadsafe, task.cancel))
+    task.add_done_callback(functools.partial(_keep, name, promise))
+
+
+def _keep(name: str, promise: _native.Promise, task: asyncio.Task[Settled[Any]]) -> None:
+    """Answer a request with the value or the exception of its coroutine."""
+    if task.cancelled() and task.cancelling() > 0:
+        # The server has cancelled it: the client no longer waits, or the server stops. The handler
+        # has not failed.
+        cancelled = asyncio.CancelledError("the handler was cancelled")
+        number = _numbered(cancelled)
+        _LOG.info("error %s: the handler of %s was cancelled", number, name)
+        promise.fail(cancelled)
+        return
+    try:
+        value = task.result().get()
+    except BaseException as raised:
+        log_failure(name, raised)
+        promise.fail(raised)
+    else:
+        promise.keep(value)
+
+
+def log_failure(name: str, raised: BaseException) -> None:
+    """Log the exception of a handler under a new id, unless the interface declares it."""
+    if isinstance(raised, DeclaredError):
+        return
+    if isinstance(raised, CallError) and raised.reason == "answered":
+        return  # The client has been told already.
+    # A failed call explains itself; its traceback would not help.
+    shown = None if isinstance(raised, CallError) else raised
+    number = _numbered(raised)
+    _LOG.error("error %s: the handler of %s failed: %s", number, name, raised, exc_info=shown)
+
+
+def _numbered(raised: BaseException) -> str:
+    """Attach the id of the log entry to an exception, and return the id."""
+    number = secrets.token_hex(8)
+    # An exception that takes no attributes gets a second id in the log.
+    with contextlib.suppress(AttributeError):
+        raised._accelflow_error_id = number  # type: ignore[attr-defined]
+    return number
