@@ -1,9 +1,12 @@
 """Annotated functions: recorded operations, proposed traces and workloads, and runs of them."""
 
+import asyncio
+import functools
 import json
 import math
+import runpy
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from json import loads as read
 from pathlib import Path
 
@@ -115,6 +118,81 @@ def test_calls_of_other_functions_and_other_threads_are_not_its_own() -> None:
     assert calls(indirect) == []
 
 
+@offload
+async def later(text: str) -> object:
+    return json.loads(text)
+
+
+@offload
+def pages(text: str) -> Iterator[object]:
+    yield json.loads(text)
+    yield json.loads(text)
+
+
+def test_generators_and_coroutines_run_unrecorded() -> None:
+    @offload
+    def reads(text: str) -> list[object]:
+        return [page for page in pages(text)]  # noqa: C416 (its body runs within this function)
+
+    assert asyncio.run(later("[1]")) == [1]  # type: ignore[arg-type]
+    assert reads("[2]") == [[2], [2]]
+    assert calls(later) == calls(pages) == calls(reads) == []
+
+
+def test_functions_see_their_own_variables_only() -> None:
+    outer = 1
+
+    @offload
+    def variables(text: str) -> tuple[object, ...]:
+        json.loads(text)
+        inner = outer
+        return locals().copy(), vars().copy(), dir()
+
+    *dicts, names = variables("[]")
+    own = {"text": "[]", "outer": 1, "inner": 1}
+    assert dicts == [own, own]
+    assert set(names) == set(own)
+    assert calls(variables) == ["Dser"]
+
+
+def checked(function: Callable[[str], object]) -> Callable[[str], object]:
+    @functools.wraps(function)
+    def within(text: str) -> object:
+        return "refused" if text == "bad" else function(text)
+
+    return within
+
+
+def unnamed(function: Callable[[str], object]) -> Callable[[str], object]:
+    def within(text: str) -> object:
+        return "refused" if text == "bad" else function(text)
+
+    return within
+
+
+def test_other_decorators_keep_their_effect() -> None:
+    inner = offload(parse)
+    above = checked(inner)
+    assert (above("bad"), above("[1]")) == ("refused", [1])
+    assert calls(inner) == ["Dser"]
+    # One that does not name what it wraps is recorded itself.
+    below = offload(unnamed(parse))
+    assert (below("bad"), below("[1]")) == ("refused", [1])
+
+
+def test_a_function_whose_file_has_changed_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "changed.py"
+    path.write_text("def first(a):\n    return a\n\ndef second(a):\n    return a\n")
+    found = runpy.run_path(str(path))
+    assert offload(found["second"])(1) == 1
+    path.write_text("import json\n\n\ndef second(a, b):\n    return b\n\ndef third(): ...\n")
+    for name in ("first", "second"):
+        with pytest.raises(
+            InputError, match=f"offload = '{name}': must be a function whose source"
+        ):
+            offload(found[name])
+
+
 def private() -> Callable[..., object]:
     class Secret:
         __hidden = 1
@@ -131,6 +209,10 @@ def private() -> Callable[..., object]:
         (lambda: offload(lambda text: [text]), "and not a lambda"),
         (lambda: offload(len), "must be a function defined with def"),
         (lambda: offload(private()), "must not use private names"),
+        (
+            lambda: offload(checked(parse)),
+            "offload = 'parse': must be the innermost decorator, directly above def: another",
+        ),
         (lambda: offload(eval("lambda: 1")), "whose source is in a file"),  # noqa: S307
         (lambda: offload(marks={"parse": "Dser"})(parse), "must be a function: "),  # type: ignore[dict-item]
         (lambda: closed(1)[0].propose(), "must be at least 1: call .* first"),  # noqa: PLW0108

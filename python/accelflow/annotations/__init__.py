@@ -23,6 +23,7 @@ should be executed on which accelerator."
 from __future__ import annotations
 
 import functools
+import inspect
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -59,7 +60,9 @@ class Offloaded(Generic[_Given, _Result]):
             raise refused("offload", function, "must be a function defined with def")
         _check_marks(marks)
         self._function = function
-        self._copy = rewritten(function, recorded_call)
+        copy = rewritten(function, recorded_call)
+        # The body of a generator or a coroutine runs after the call, perhaps within another one.
+        self._copy = function if _runs_later(function) else copy
         self._marks = dict(marks)
         self._recordings: deque[Recording] = deque(maxlen=MAX_RECORDINGS)
         functools.update_wrapper(self, function)
@@ -124,17 +127,24 @@ def offload(
     """Decorate `function` so that the tax operations among its calls are recorded.
 
     `marks` maps further functions to their accelerators: one of the paper's nine, or a name of your
-    own (``@offload(marks={resize: "Resize"})``). A generator or coroutine is recorded up to its
-    first pause.
+    own (``@offload(marks={resize: "Resize"})``). Other decorators must be above this one. Generator
+    and coroutine functions run as before, and none of their operations are recorded.
 
-    Raises InputError for a function without source code, for a lambda, for a method that uses
-    private names of its class, and for `marks` that do not map callables to texts. Raises
-    TraceError for an invalid accelerator name.
+    Raises InputError for a function without source code, for one whose source has changed, for a
+    lambda, for a function that another decorator has wrapped, for a method that uses private names
+    of its class, and for `marks` that do not map callables to texts. Raises TraceError for an
+    invalid accelerator name.
     """
     if function is None:
         _check_marks(marks or {})
         return functools.partial(Offloaded, marks=marks or {})
     return Offloaded(function, marks or {})
+
+
+def _runs_later(function: FunctionType) -> bool:
+    """Whether a call of `function` returns before its body has run."""
+    kinds = (inspect.isgeneratorfunction, inspect.iscoroutinefunction, inspect.isasyncgenfunction)
+    return any(is_kind(function) for is_kind in kinds)
 
 
 def _check_marks(marks: Mapping[Callable[..., object], str]) -> None:
