@@ -288,7 +288,10 @@ def instance_of(name: str, value: object, types: tuple[type, ...], allowed: str)
 
 @contextmanager
 def refusals() -> Iterator[None]:
-    """Turn an AccelflowError of the block into InputError if it names a refused setting."""
+    """Raise an AccelflowError of the `with` block as InputError if it refuses a setting's value.
+
+    Other errors are raised unchanged.
+    """
     try:
         yield
     except AccelflowError as error:

@@ -107,10 +107,10 @@ class Parameter:
 
 @dataclass(frozen=True, kw_only=True)
 class Engine:
-    """A simulator or model of accelflow, with its `parameters`.
+    """One of accelflow's simulators and models, with its `parameters`.
 
-    `engine` is its identifier and `title` its name in tables. The parameters' keys begin with the
-    identifier and a dot, except those of the simulated server.
+    `engine` is its identifier and `title` its name in tables. Keys of parameters begin with the
+    identifier and a dot. The simulated server is the exception: its keys have no prefix.
     """
 
     engine: str
@@ -247,9 +247,10 @@ def canonical(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def configured(values: Mapping[str, Any], place: str = "") -> dict[str, float]:
-    """Check `values` for parameters of the simulated server; return them as numbers by key.
+    """Return checked values of parameters of the simulated server, as numbers by key.
 
-    Spellings, errors and `place` are as for :func:`checked`.
+    `values` has them by key. Either spelling of a key is allowed, the errors are those of
+    :func:`checked`, and `place` has the same meaning as there.
     """
     return checked("simulation", values, place)
 

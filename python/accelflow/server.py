@@ -315,9 +315,10 @@ class Server:
         return status
 
     def set_traces(self, traces: ServerTraces) -> int:
-        """Serve further requests with other traces; return how often traces were replaced so far.
+        """Serve later requests with other traces; return the number of replacements so far.
 
-        Requests in progress end with the traces that received them. Raises AccelflowError for
+        The number includes this one. Requests in progress are completed with the traces that they
+        began with. Raises AccelflowError for
         traces that do not fit; the server then keeps the old ones.
         """
         instance_of("traces", traces, (ServerTraces,), "a ServerTraces")

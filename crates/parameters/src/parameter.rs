@@ -70,7 +70,7 @@ impl<S: AsRef<str>> Parameter<S> {
     pub fn allowed(&self) -> String {
         let words = self.kind.words(self.default, self.unit);
         let fixed = match self.kind {
-            Kind::Fixed => ", a constant of the model",
+            Kind::Fixed => ": it is a constant of the model",
             _ => "",
         };
         format!("{words}{fixed}")

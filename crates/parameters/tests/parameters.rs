@@ -271,7 +271,7 @@ fn refusals_have_one_form() {
         ),
         (
             set("network.layers", 2.0),
-            "network.layers = 2: must be 1 layers, a constant of the model",
+            "network.layers = 2: must be 1 layers: it is a constant of the model",
         ),
         (
             set("balancing", 1.0),

@@ -31,8 +31,9 @@ pub fn error_reply(caller: &ThriftCall, job: &Job) -> (ThriftCall, Vec<u8>) {
     }
 }
 
-/// Returns the text of the error in `job`, a message that has failed: the text of its exception or
-/// status, or the JSON of an exception that the interface of a called service declares.
+/// Returns the text of the error with which the job `job` has failed: the text of an exception or
+/// status. For an exception that the called service's interface declares, it is the exception as
+/// JSON.
 pub fn error_text(job: &Job) -> String {
     match &job.call {
         Call::Thrift(nested) if nested.message_type == MessageType::Reply => {

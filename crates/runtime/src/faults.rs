@@ -84,9 +84,9 @@ impl Faults {
         self.0.is_empty()
     }
 
-    /// Creates the list of `faults`, which are applied in this order. Several faults can affect one
-    /// call. A fault that makes a call fail or panic ends the call, so faults after it in the list
-    /// do not count this call.
+    /// Creates the list of `faults`, which are applied in this order to each call of an accelerator's
+    /// body. Several faults can affect one call. Each fault counts the calls that reach it: after one
+    /// that fails or panics, the later faults of the list do not see this call.
     ///
     /// # Errors
     /// [`FaultError`] for a share outside 0 to 1, and for the call number 0.

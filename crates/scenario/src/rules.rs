@@ -237,7 +237,7 @@ impl Kind {
             Kind::Chips => {
                 format!("a list of at most {MAX_CHIPS} chips, each {{name, config}}")
             }
-            Kind::ByService(of) => format!("a mapping from services to {}", of.allowed()),
+            Kind::ByService(of) => format!("a mapping from each service to {}", of.allowed()),
             Kind::Shaping => "a mapping from tenants to limits".to_owned(),
         }
     }

@@ -147,9 +147,10 @@ pub struct Scenario {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Limit {
-    /// A limit in traces or in bytes, which the tenant's traffic shaper enforces.
+    /// A limit in traces or in bytes, in the registers of the tenant's traffic shaper, which enforces
+    /// it.
     Registers(Limiter),
-    /// A limit in accelerator time.
+    /// A limit in accelerator time, which the traffic shaper enforces as well.
     Time(TimeLimiter),
 }
 

@@ -29,10 +29,10 @@ pub struct Segment {
 /// A traffic shaper (ARCUS, section 4.2): a queue and a token bucket for each flow, and a
 /// round-robin arbiter that lets one segment pass each clock cycle.
 ///
-/// Messages of a flow pass in the order in which they are offered. The arbiter takes turns between
-/// flows that have enough tokens, so such a flow waits for at most one segment of each other flow
-/// (section 5.1: "a simple round robin policy"; one grant a cycle is assumed). In each cycle in
-/// which any flow can pass a segment, one segment passes.
+/// Messages of a flow pass in the order in which they are offered. Flows that have enough
+/// tokens take turns, so a flow with enough tokens waits for at most one segment of each other flow
+/// (section 5.1: "a simple round robin policy"; one grant a cycle is assumed). One segment passes in
+/// each cycle in which at least one flow could pass one.
 ///
 /// The result depends only on the times and contents of offers and register writes, not on how
 /// often [`Shaper::poll`] is called. Calls must be in order of time; calls at the same instant take

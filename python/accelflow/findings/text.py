@@ -207,9 +207,9 @@ def _by_text(pairs: Iterable[tuple[Finding, str]]) -> dict[str, list[str]]:
 def number(value: float, significant: int = 3) -> str:
     """Format a number without an exponent.
 
-    Whole numbers below ten million have no decimals. Other numbers have three decimals, from 100 on
-    one, from 1,000 on none. Below 0.1 they have `significant` digits; below a millionth the text is
-    0.000.
+    Whole numbers have no decimals. Other numbers have three decimals below 100, one below 1,000,
+    and none beyond. Numbers below 0.1 have `significant` significant digits. Below a millionth the
+    text is 0.000.
     """
     if not math.isfinite(value):
         return str(value)

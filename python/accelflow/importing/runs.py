@@ -59,7 +59,7 @@ class Sorted:
         self.__dict__.update(made.__dict__)
 
     def close(self) -> None:
-        """Delete the temporary file, and with it the pairs that are not in memory."""
+        """Delete the temporary file, which has the pairs that did not fit in memory."""
         if self._file is not None:
             self._file.close()
         self._file, self._runs = None, []

@@ -44,12 +44,13 @@ def is_perf(lines: Iterable[str]) -> bool:
 def parse(lines: Iterable[str], place: str, asked: str | None = None) -> Weighed:
     """Read the samples of `lines`, weighed by their period, or by 1 if none is printed.
 
-    Counts of different events cannot be added. `asked` names the event to weigh by. With modifiers
-    (``cycles:ppp``) it is this event alone; a name without modifiers (``cycles``) that the profile
-    does not have itself stands for the sum over its modifiers. By default a profile of cycles and
-    instructions is weighed by cycles. `place`, the file's name, begins error messages. Raises
-    InputError for a line that is not part of a sample, for an unknown event, and for other
-    combinations of events if `asked` is None.
+    A profile may have samples of several events, whose counts cannot be added. `asked` names the
+    event to weigh by. A name with modifiers (``cycles:ppp``) is that event alone. A name without
+    modifiers (``cycles``) is that event, or the sum of its variants with modifiers if the profile
+    has no event of just this name. If `asked` is None, a profile of cycles and instructions is
+    weighed by cycles. `place`, the file's name, begins error messages. Raises InputError for a line
+    that is not part of a sample, for an unknown event, and, if `asked` is None, for several events
+    that are not cycles and instructions.
     """
     stacks: dict[str, Counter[Stack]] = {}
     unweighed = set[str]()

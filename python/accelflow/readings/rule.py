@@ -105,7 +105,10 @@ def _decision(found: Readings, index: int, choice: Choice) -> Decision:
 
 
 def judged(reading: Reading, figures: Sequence[Figure]) -> Judged:
-    """Return `reading` with its distance from the paper, computed from its `figures` of Fig. 11."""
+    """Return `reading` with its distance from the paper's Fig. 11.
+
+    `figures` has our values of that figure under the reading.
+    """
     findings = fitted([figure.finding for figure in figures])
     means = {finding.key: finding.ours.mean if finding.ours else None for finding in findings}
     stuck = [system for finding in findings for system in finding.saturated]

@@ -60,8 +60,8 @@ class Figure:
     def log_ratio(self) -> float | None:
         """The natural logarithm of our figure divided by the paper's: 0 if both are equal.
 
-        For a reduction r, the latency ratios 1 - r are compared instead. None if a figure is
-        missing or not above 0, or the paper reports no single number.
+        For a reduction r, the latency ratio 1 - r takes the place of the figure. None if one of the
+        two compared numbers is missing or not above 0, or the paper reports no single number.
         """
         reported = self.finding.paper
         if self.mean is None or reported is None or not reported.single:

@@ -68,10 +68,11 @@ class Measured:
         return max(shares, default=0.0)
 
     def broken(self, limit: float, *, polling: bool = False) -> Binding | None:
-        """Return the limit that the server exceeds most; None if it keeps all limits.
+        """Return what exceeds its limit most: a resource or a service; None if nothing does.
 
-        `limit` is the highest allowed utilisation of a resource (0 to 1). Cores that poll
-        (`polling`) are busy at any load, so theirs is left out.
+        `limit` is the highest allowed utilisation of every resource (0 to 1); services have their
+        SLOs. With `polling`, the utilisation of the cores is left out, since cores that poll are
+        busy at any load.
         """
         if self.saturated is not None:
             return Binding("saturated", self.saturated)

@@ -85,7 +85,8 @@ class Chip:
 
     `price`, `rest_w` and `peak_w` (power at rest and at peak, in watts) are in addition to the
     server's. `config` has the parameters of the simulated server that the chip sets
-    (`docs/chips.md`); in a plan's file, ``file`` names the chip's file or a packaged chip instead.
+    (`docs/chips.md`). A plan's file has the key ``file`` in the place of `config`: the path of a
+    chip's file, or the name of a packaged chip.
     """
 
     config: Mapping[str, float | str] = field(default_factory=dict)

@@ -114,10 +114,10 @@ class Folder:
         return {} if table is None else errors_of(table)
 
     def write_results(self, found: Sequence[Task], names: Sequence[str]) -> Path | None:
-        """Write `results.parquet`: the rows of the simulations `found`, in their order.
+        """Write `results.parquet`, which has the rows of each simulation in `found`, in this order.
 
-        `names` are the names of the axes. Returns the path of the file, or None if there are no
-        rows. Raises AccelflowError if the file cannot be written.
+        `names` has the names of the study's axes. Returns the path of the file, or None if there
+        are no rows. Raises AccelflowError if the file cannot be written.
         """
         import pyarrow.compute as pc  # noqa: PLC0415 (slow to load)
         import pyarrow.parquet as pq  # noqa: PLC0415 (slow to load)

@@ -88,7 +88,11 @@ class Pods:
         self.cluster.sync(self.look, self.cluster)
 
     async def started(self, cluster: Any, starting: asyncio.Future[None]) -> None:
-        """Watch the pods of `cluster` until `starting` is done; if it fails, delete `cluster`."""
+        """Wait for `starting`, the start of `cluster`, and look at its pods meanwhile.
+
+        Deletes the cluster and raises the error if the start fails, and raises CancelledError if
+        the pods show that it cannot succeed.
+        """
         try:
             while not (await asyncio.wait([starting], timeout=_LOOK_S))[0]:
                 if self._given_up:

@@ -30,8 +30,9 @@ impl Point {
         (1.0 - self.kernel_share) + self.added(c)
     }
 
-    /// The cycles that offloads cost, as a share of the host's cycles before offloading. `c` states
-    /// how often each cost counts. The cycles of work that stays on the host are not included.
+    /// The overhead of offloads in cycles, as a share of the host's cycles before offloading. `c`
+    /// states how often each cost counts. The overhead is that of offloading alone, without the work
+    /// that stays on the host.
     #[inline]
     pub fn added(&self, c: Coefficients) -> f64 {
         let each = self.setup + c.interface * self.interface + c.switches * self.thread_switch;

@@ -3,13 +3,14 @@
 use accelflow_accel::Codec;
 use accelflow_workload::services::Chain;
 
-/// The responses of a [`LoopbackPeer`](crate::LoopbackPeer): their contents, and the facts that
-/// branches of traces test.
+/// The responses of a [`LoopbackPeer`](crate::LoopbackPeer): what they contain, and the facts that
+/// branches of traces test. Answers to calls have generated contents; reads of data and responses by
+/// HTTP have `document`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Answers {
     /// The seed from which the contents of messages are generated ([`accelflow_accel::messages`]).
     pub seed: u64,
-    /// The index of the contents in the sequence that `seed` generates.
+    /// Which of the contents to use: `seed` generates a sequence of them, counted from 0.
     pub index: u64,
     /// The JSON document that all reads of cache and database return, and the body of all HTTP
     /// responses. Empty stands for `{}`.

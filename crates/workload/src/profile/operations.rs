@@ -28,7 +28,7 @@ pub struct StatedCost {
 /// operations whose cost is not stated.
 pub type StatedCosts = [Option<StatedCost>; Accel::MOST];
 
-/// The error of stated costs that do not suffice for a service.
+/// The error for a service whose costs cannot be computed from stated costs of operations.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum StatedCostsError {
     /// The service is invalid, or does not fit the trace memory.
