@@ -120,7 +120,7 @@ def test_a_server_that_nobody_stops_leaves_no_event_loop_behind(interface: Path)
 
 
 def test_coroutines_do_not_begin_after_the_server_has_stopped() -> None:
-    coroutines = Coroutines()
+    coroutines = Coroutines(threading.current_thread())
     coroutines.stop()
     late = seven({})
     with pytest.raises(AccelflowError, match="the server has stopped"):

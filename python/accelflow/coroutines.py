@@ -29,11 +29,14 @@ _STEP_S: Final = 1.0
 class Coroutines:
     """The event loop for coroutine handlers, on a thread that the first one starts.
 
-    The loop ends when :meth:`stop` is called or this object is no longer used.
+    The loop ends when :meth:`stop` is called or its server is no longer used.
     """
 
-    def __init__(self) -> None:
-        """Prepare to run coroutines; there is no thread yet."""
+    def __init__(self, server: object) -> None:
+        """Prepare to run coroutines of `server`; there is no thread yet."""
+        # The native server may release its handlers, and with them this object, much later than
+        # the server itself is released. The program's end needs no end of the loop.
+        weakref.finalize(server, self._abandon).atexit = False
         self._lock = threading.Lock()
         self._stopped = False
         self._thread: _LoopThread | None = None
@@ -76,17 +79,27 @@ class Coroutines:
                 "a coroutine of a handler blocks its event loop: the server has stopped without it"
             )
 
+    def _abandon(self) -> None:
+        """Begin to end the loop of a server that was not stopped.
+
+        This neither waits nor takes a lock, since the garbage collector may call it on any thread.
+        """
+        self._stopped = True
+        if self._thread is not None:
+            self._thread.end()
+
     def _running(self) -> asyncio.AbstractEventLoop:
         with self._lock:
-            if self._stopped:
-                message = "the server has stopped"
-                raise AccelflowError(message)
-            if self._thread is None:
+            if self._thread is None and not self._stopped:
                 thread = _LoopThread()
                 thread.start()
-                # For a server that nobody stops. Coroutines do not outlive the program anyway.
-                weakref.finalize(self, thread.end).atexit = False
                 self._thread = thread
+            if self._thread is None or self._stopped:
+                if self._thread is not None:
+                    # _abandon takes no lock, and may have missed a new thread.
+                    self._thread.end()
+                message = "the server has stopped"
+                raise AccelflowError(message)
             return self._thread.loop
 
 
@@ -112,10 +125,7 @@ class _LoopThread(threading.Thread):
         self.loop.close()
 
     def end(self) -> None:
-        """Begin to cancel the coroutines and to end the loop, unless that has begun already.
-
-        This neither waits nor takes a lock, since the garbage collector may call it on any thread.
-        """
+        """Begin to cancel the coroutines and to end the loop, unless that has begun already."""
         with contextlib.suppress(RuntimeError):  # The loop is closed.
             self.loop.call_soon_threadsafe(self._begin_to_end)
 

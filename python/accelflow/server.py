@@ -159,7 +159,7 @@ class Server:
         )
         with as_input():
             self._native = _native.Server(file_path("interface", interface), settings, _log_error)
-        self._coroutines = Coroutines()
+        self._coroutines = Coroutines(self)
         self._has_file = is_file(traces)
         self._port: int | None = None
 
