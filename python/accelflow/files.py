@@ -2,6 +2,7 @@
 
 import codecs
 import errno
+import fcntl
 import itertools
 import json
 import os
@@ -10,20 +11,25 @@ import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Final, TextIO, TypeVar
 
 __all__ = [
+    "alone_in",
     "free_suffix",
     "named",
     "parse_json",
     "parse_toml",
     "read_text",
     "remove_interrupted",
+    "take_lock",
     "why",
     "write_whole",
 ]
 
 _Found = TypeVar("_Found")
+
+#: The file by which processes write to a folder one after another; it exists only meanwhile.
+_LOCK: Final = ".accelflow-lock"
 
 #: Temporary files whose writing was interrupted.
 _INTERRUPTED: list[Path] = []
@@ -177,10 +183,55 @@ def named(path: Path) -> Iterator[None]:
         raise
 
 
+def take_lock(file: TextIO, *, wait: bool) -> bool:
+    """Lock the open `file` against other processes until it is closed; return whether it is locked.
+
+    If another process has locked it, wait for the end of that lock, or return False without `wait`.
+    Raises OSError if the file system has no locks.
+    """
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except OSError as error:
+        if error.errno in (errno.EAGAIN, errno.EACCES):
+            return False
+        raise
+    return True
+
+
+@contextmanager
+def alone_in(folder: Path) -> Iterator[None]:
+    """Keep other processes that use this function out of `folder` for the ``with`` block.
+
+    They wait for each other. A missing folder is created. The block chooses names that are free,
+    and writes the files with these names. Raises OSError if nothing can be written to the folder.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    place = folder / _LOCK
+    while True:
+        with place.open("a", encoding="utf-8") as lock:
+            take_lock(lock, wait=True)
+            # The process before this one has removed the file for which this one has waited.
+            if not _is_at(lock, place):
+                continue
+            try:
+                yield
+            finally:
+                place.unlink(missing_ok=True)
+            return
+
+
+def _is_at(file: TextIO, place: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(file.fileno()), place.stat())
+    except FileNotFoundError:
+        return False
+
+
 def free_suffix(taken: Callable[[str], bool]) -> str:
     """Return the first free suffix for the names of output files: empty, ``-2``, ``-3`` and so on.
 
-    `taken` returns whether files with a given suffix hold other results.
+    `taken` returns whether files with a given suffix hold other results. For a suffix that stays
+    free until the files are written, choose it and write them in one block of :func:`alone_in`.
     """
     numbered = (f"-{number}" for number in itertools.count(2))
     return next(suffix for suffix in itertools.chain([""], numbered) if not taken(suffix))

@@ -42,7 +42,7 @@ from accelflow.cli.recorded import recorded
 from accelflow.cli.timeline import check_timeline, timeline_options, write_timeline
 from accelflow.effects import check_effects
 from accelflow.errors import GIVEN, LEFT_OUT, InputError, refused, unwritable
-from accelflow.files import parse_json, read_text, write_whole
+from accelflow.files import alone_in, parse_json, read_text, write_whole
 from accelflow.page import command_line
 from accelflow.precision import Precision, check_replications
 from accelflow.report import Comparison, write_json, write_parquet
@@ -534,17 +534,21 @@ def _stem(comparison: Comparison, out: Path) -> Path:
 
 
 def _write(comparison: Comparison, recording: str | None, out: Path) -> list[Path]:
-    stem = _stem(comparison, out)
-    table, data = stem.with_suffix(".parquet"), stem.with_suffix(".json")
-    written = [data, table]
     try:
-        write_json(comparison, data)
-        write_parquet(comparison, table)
-        written += report.write_plots(comparison, stem)
-        if recording is not None:
-            kept = stem.with_name(f"{stem.name}-recording.json")
-            write_whole(kept, lambda path: path.write_text(recording, encoding="utf-8"))
-            written.append(kept)
+        with alone_in(out):
+            return _write_to(_stem(comparison, out), comparison, recording)
     except OSError as error:
         raise unwritable("--out", out, error) from error
+
+
+def _write_to(stem: Path, comparison: Comparison, recording: str | None) -> list[Path]:
+    table, data = stem.with_suffix(".parquet"), stem.with_suffix(".json")
+    written = [data, table]
+    write_json(comparison, data)
+    write_parquet(comparison, table)
+    written += report.write_plots(comparison, stem)
+    if recording is not None:
+        kept = stem.with_name(f"{stem.name}-recording.json")
+        write_whole(kept, lambda path: path.write_text(recording, encoding="utf-8"))
+        written.append(kept)
     return written

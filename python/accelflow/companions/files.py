@@ -14,7 +14,7 @@ from accelflow.companions.outcome import PaperResult
 from accelflow.companions.page import markdown
 from accelflow.companions.precision import Precision, Seeds
 from accelflow.errors import file_path, refused, unreadable, unwritable, with_schema
-from accelflow.files import free_suffix, holds_another, parse_json, read_text, write_whole
+from accelflow.files import alone_in, free_suffix, holds_another, parse_json, read_text, write_whole
 from accelflow.findings import Estimate, Finding, notes, reasons, targets
 from accelflow.findings.results import from_dict, to_dict
 
@@ -90,10 +90,12 @@ def write(outcome: PaperResult, directory: str | PathLike[str]) -> list[Path]:
     equal bytes. Returns the paths. Raises InputError if a file cannot be written.
     """
     directory = file_path("directory", directory)
-    suffix = free_suffix(lambda suffix: _is_another(outcome, directory, suffix))
     try:
-        directory.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".companions-", dir=directory) as scratch:
+        with (
+            alone_in(directory),
+            tempfile.TemporaryDirectory(prefix=".companions-", dir=directory) as scratch,
+        ):
+            suffix = free_suffix(lambda suffix: _is_another(outcome, directory, suffix))
             made = _make(outcome, Path(scratch), suffix)
             return [_publish(path, directory / path.name) for path in made]
     except OSError as error:

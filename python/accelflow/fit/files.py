@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from accelflow import simulation
 from accelflow.errors import file_path, unwritable
-from accelflow.files import free_suffix, parse_json, read_text, write_whole
+from accelflow.files import alone_in, free_suffix, parse_json, read_text, write_whole
 from accelflow.findings import targets
 from accelflow.fit.objective import EXPERIMENT, Evaluation
 from accelflow.fit.search import Fit
@@ -129,16 +129,15 @@ def write_fit(found: Fit, out: str | PathLike[str]) -> list[Path]:
     out = file_path("out", out)
     text = to_json(found)
     asked = json.loads(text)["asked"]
-    suffix = free_suffix(lambda suffix: _is_another(asked, out, suffix))
-    written = []
-    for name, content in ((f"scenario{suffix}.toml", to_toml(found)), (f"fit{suffix}.json", text)):
-        path = out / name
-        try:
-            _write(path, content)
-        except OSError as error:
-            raise unwritable("--out", out, error) from error
-        written.append(path)
-    return written
+    try:
+        with alone_in(out):
+            suffix = free_suffix(lambda suffix: _is_another(asked, out, suffix))
+            choice, log = out / f"scenario{suffix}.toml", out / f"fit{suffix}.json"
+            _write(choice, to_toml(found))
+            _write(log, text)
+    except OSError as error:
+        raise unwritable("--out", out, error) from error
+    return [choice, log]
 
 
 def _write(path: Path, content: str) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from accelflow.errors import file_path, unwritable
-from accelflow.files import free_suffix, holds_another, write_whole
+from accelflow.files import alone_in, free_suffix, holds_another, write_whole
 from accelflow.findings.results import json_text
 from accelflow.readings.page import drawn_rows, markdown
 from accelflow.readings.rule import Decision, Judged, decisions
@@ -42,21 +42,22 @@ def write_readings(found: Readings, out: str | PathLike[str]) -> list[Path]:
     data, page = to_json(found), markdown(found)
     content = json.loads(data)
     mine = {key: content[key] for key in ("budget", "seeds", "scenario", "experiments")}
-    suffix = free_suffix(lambda suffix: holds_another(out / f"readings{suffix}.json", mine))
-    pictures = {
-        f"readings-{definition.name}": f"readings{suffix}-{definition.name}"
-        for definition in found.definitions
-    }
-    for name, numbered in pictures.items():
-        page = page.replace(f"({name}.png)", f"({numbered}.png)")
-    written = [out / f"readings{suffix}.json", out / f"{Path(PAGE).stem}{suffix}.md"]
     try:
-        for path, text in zip(written, (data, page), strict=True):
-            _write(path, text)
-        for index, numbered in enumerate(pictures.values()):
-            if not drawn_rows(found, index):
-                continue
-            written += write_pictures(found, index, out / numbered)
+        with alone_in(out):
+            suffix = free_suffix(lambda suffix: holds_another(out / f"readings{suffix}.json", mine))
+            pictures = {
+                f"readings-{definition.name}": f"readings{suffix}-{definition.name}"
+                for definition in found.definitions
+            }
+            for name, numbered in pictures.items():
+                page = page.replace(f"({name}.png)", f"({numbered}.png)")
+            written = [out / f"readings{suffix}.json", out / f"{Path(PAGE).stem}{suffix}.md"]
+            for path, text in zip(written, (data, page), strict=True):
+                _write(path, text)
+            for index, numbered in enumerate(pictures.values()):
+                if not drawn_rows(found, index):
+                    continue
+                written += write_pictures(found, index, out / numbered)
     except OSError as error:
         raise unwritable("--out", out, error) from error
     return written

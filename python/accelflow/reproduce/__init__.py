@@ -14,7 +14,7 @@ from os import PathLike
 from pathlib import Path
 
 from accelflow.errors import file_path, unwritable
-from accelflow.files import free_suffix, holds_another, write_whole
+from accelflow.files import alone_in, free_suffix, holds_another, write_whole
 from accelflow.findings import Finding, Reason, Target, Verdict, targets, uncovered
 from accelflow.findings.results import json_text
 from accelflow.reproduce.budgets import BUDGETS, Budget, budget
@@ -144,19 +144,20 @@ def write_outcomes(
         write_whole(path, lambda scratch: scratch.write_text(text, encoding="utf-8"))
         written.append(path)
 
-    suffix = free_suffix(is_another)
     if isinstance(scenario, OwnScenario):
         text = own_markdown(outcomes, scenario, budget, left_out or {})
     else:
         text = markdown(outcomes, scenario, budget)
     try:
-        for outcome in outcomes:
-            name = outcome.definition.name
-            stem = out / f"{name}{suffix}"
-            write(stem.with_suffix(".json"), to_text(outcome, scenario, budget))
-            written += write_pictures(outcome, stem)
-            text = text.replace(f"({name}.png)", f"({stem.name}.png)")
-        write(out / f"{page.stem}{suffix}{page.suffix}", text)
+        with alone_in(out):
+            suffix = free_suffix(is_another)
+            for outcome in outcomes:
+                name = outcome.definition.name
+                stem = out / f"{name}{suffix}"
+                write(stem.with_suffix(".json"), to_text(outcome, scenario, budget))
+                written += write_pictures(outcome, stem)
+                text = text.replace(f"({name}.png)", f"({stem.name}.png)")
+            write(out / f"{page.stem}{suffix}{page.suffix}", text)
     except OSError as error:
         raise unwritable("--out", out, error) from error
     return written

@@ -7,8 +7,6 @@ values. `results.parquet` has the rows of the design's simulations, with the axe
 
 from __future__ import annotations
 
-import errno
-import fcntl
 import json
 import os
 import socket
@@ -18,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from accelflow.errors import AccelflowError, refused, unwritable
-from accelflow.files import named, parse_json, read_text, why, write_whole
+from accelflow.files import named, parse_json, read_text, take_lock, why, write_whole
 from accelflow.studies.tasks import Skipped, Task
 
 if TYPE_CHECKING:
@@ -233,16 +231,10 @@ class Folder:
         return self.place.exists() and any(each.name not in known for each in self.place.iterdir())
 
     def _take(self, lock: Any) -> None:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            if error.errno not in (errno.EAGAIN, errno.EACCES):
-                raise
+        if not take_lock(lock, wait=False):
             lock.seek(0)
             holder = lock.read().strip() or "another process"
-            raise AccelflowError(
-                f"{self.place}: is in use: {holder} works on this study"
-            ) from error
+            raise AccelflowError(f"{self.place}: is in use: {holder} works on this study")
         lock.truncate(0)
         # Unbuffered, since closing a file with unwritten text on a full disk fails without a name.
         with named(self.place / _LOCK):
