@@ -5,6 +5,7 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -49,6 +50,28 @@ def answer(planned: sizing.Plan, *, simulate: bool = False) -> dict[str, dict[st
 def core_ns(planned: sizing.Plan) -> float:
     (row,) = demands(planned, None)["services"]
     return row["app_ns"] + sum(of["core_ns"] for of in row["operations"].values())
+
+
+@pytest.mark.parametrize(
+    ("workload", "message"),
+    [
+        ({}, "workload: schema is left out: must be accelflow.workload/1"),
+        ({"services": 3}, "workload: services = 3: must be a list of 1 to 1000 values"),
+        ({"services": None}, "workload: services is left out: must be a list of 1 to 1000 values"),
+        ({"services": [{}]}, "workload: services[0].name is left out: must be a string"),
+        ({"services": [3]}, "workload: services[0] = 3: must be a table"),
+        ({"services": [{"name": "A"}]}, "workload: services[0].path is left out: must be a list"),
+        ({"defaults": 3, "services": []}, "workload: defaults = 3: must be a table"),
+        ({"kinds": 3, "services": []}, "workload: kinds = 3: must be a table"),
+    ],
+)
+@pytest.mark.parametrize("rates_rps", [{"A": 1000.0}, {}])
+def test_a_plan_refuses_content_that_no_workload_may_have(
+    workload: dict[str, Any], rates_rps: dict[str, float], message: str
+) -> None:
+    with pytest.raises(InputError) as caught:
+        sizing.Plan(workload=workload, rates_rps=rates_rps)
+    assert str(caught.value).startswith(message)
 
 
 def test_cores_limit_a_server_without_accelerators_at_the_utilization_law():

@@ -109,8 +109,10 @@ class Plan:
         elif callable(to_document := getattr(workload, "to_document", None)):
             workload = to_document()
         object.__setattr__(self, "workload", workload)
-        if isinstance(workload, Mapping) and self.rates_rps == {}:
-            object.__setattr__(self, "rates_rps", _rates_of(workload))
+        if isinstance(workload, Mapping):
+            services(workload)  # refuses content that no workload's file may have
+            if self.rates_rps == {}:
+                object.__setattr__(self, "rates_rps", _rates_of(workload))
         _check(self)
 
     @property
