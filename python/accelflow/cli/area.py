@@ -8,6 +8,7 @@ import click
 from accelflow import chip
 from accelflow.cli import offered
 from accelflow.cli.chosen import sized
+from accelflow.cli.naming import left_out
 
 
 @click.command("area")
@@ -35,6 +36,10 @@ def area(place: str | None, changes: tuple[str, ...], show_inputs: bool, as_json
     Areas are at 7 nm and compared with the paper's section VI. --set changes sizes and parameters
     of the chip: --set pes=4, or --set accelerator.pes=4, halves the number of processing elements.
     """
+    if as_json:
+        context = click.get_current_context()
+        allowed = {*context.params} - {"show_inputs"}
+        left_out(context, " with --json, which prints them, too", allowed)
     asked = sized(place, changes)
     given = asked.inputs
     result = chip.area(given)

@@ -23,7 +23,7 @@ from accelflow.cli import offered
 from accelflow.cli.assignments import read_settings
 from accelflow.cli.chosen import chosen_chips
 from accelflow.cli.doubts import plain_warnings
-from accelflow.cli.naming import file_once
+from accelflow.cli.naming import file_once, left_out
 from accelflow.cli.output import Output, bar
 from accelflow.cli.pages import REPORT, check_report, page_samples
 from accelflow.cli.pages import written as written_page
@@ -265,6 +265,9 @@ def compare(context: click.Context, /, **options: Any) -> None:
     started = time.monotonic()
     console = Console(stderr=True)
     out, threads = options["out"], options["threads"]
+    if options["as_json"]:
+        allowed = {*context.params} - {"by_service"}
+        left_out(context, " with --json, which prints every service", allowed)
     with plain_warnings():
         scenario = simulation.loaded(_asked_for(context, options["scenario_file"]))
     simulation.check(scenario, threads)

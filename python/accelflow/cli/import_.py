@@ -17,6 +17,7 @@ import click
 from accelflow import importing, simulation
 from accelflow.cli.listing import Group
 from accelflow.cli.places import WRITTEN
+from accelflow.cli.printed_rules import RulesCommand, print_rules
 from accelflow.errors import LEFT_OUT, refused
 from accelflow.importing import Imported, Report
 
@@ -201,23 +202,10 @@ def azure(
     _finish(importing.import_azure(files, report, asked), report, out, as_json, files)
 
 
-def _print_rules(context: click.Context, _: click.Parameter, asked: bool) -> None:
-    if asked:
-        click.echo(importing.OPERATION_RULES, nl=False)
-        context.exit()
-
-
 def _profile(command: _Command) -> _Command:
     """Add the options of the commands that read profiles."""
     for option in (
-        click.option(
-            "--print-rules",
-            is_flag=True,
-            is_eager=True,
-            expose_value=False,
-            callback=_print_rules,
-            help="Print the built-in rules, for editing, and exit.",
-        ),
+        print_rules(importing.OPERATION_RULES),
         click.option(
             "--rules",
             type=_FILE,
@@ -281,7 +269,7 @@ _PROCESS: Final = click.option(
 )
 
 
-@import_command.command("perf")
+@import_command.command("perf", cls=RulesCommand)
 @_profile
 @_EVENT
 @_PROCESS
@@ -294,7 +282,7 @@ def perf(**options: Any) -> None:
     _import_costs("perf", options)
 
 
-@import_command.command("pprof")
+@import_command.command("pprof", cls=RulesCommand)
 @_profile
 @_EVENT
 @click.option("--label", metavar="KEY=TEXT", help="Count only samples with this label.")
@@ -312,7 +300,7 @@ def pprof(label: str | None, **options: Any) -> None:
     _import_costs("pprof", options)
 
 
-@import_command.command("folded")
+@import_command.command("folded", cls=RulesCommand)
 @_profile
 @_PROCESS
 def folded(**options: Any) -> None:

@@ -10,6 +10,7 @@ from accelflow import chip
 from accelflow.cli import offered
 from accelflow.cli.assignments import read_assignments
 from accelflow.cli.chosen import is_size, sized
+from accelflow.cli.naming import left_out
 from accelflow.errors import GIVEN, refused, unreadable
 from accelflow.files import parse_json, read_text
 from accelflow.report.paper import EXPERIMENT, other_experiment
@@ -55,6 +56,10 @@ def power(
     paper's section VII.B.5. RESULTS is a JSON file of `accelflow compare`; its systems' energy is
     then printed, for the chip that the file names.
     """
+    if as_json and results is None:
+        context = click.get_current_context()
+        allowed = {*context.params} - {"show_inputs"}
+        left_out(context, " with --json, which prints them, too", allowed)
     given, sizes, note = _inputs(place, changes)
     if results is not None:
         if show_inputs:

@@ -8,7 +8,9 @@ from typing import Any, Final
 import click
 
 from accelflow import profiles
+from accelflow.cli.naming import left_out
 from accelflow.cli.places import WRITTEN_FOLDER
+from accelflow.cli.printed_rules import RulesCommand, print_rules
 from accelflow.errors import GIVEN, refused, unwritable
 from accelflow.profiles.references import compared
 from accelflow.profiles.rules import DEFAULT
@@ -16,13 +18,7 @@ from accelflow.profiles.rules import DEFAULT
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
 
-def _print_rules(context: click.Context, _: click.Parameter, asked: bool) -> None:
-    if asked:
-        click.echo(DEFAULT, nl=False)
-        context.exit()
-
-
-@click.command("profile")
+@click.command("profile", cls=RulesCommand)
 @click.argument("files", type=_FILE, nargs=-1, required=True, metavar="FILE...")
 @click.option(
     "--rules",
@@ -31,14 +27,7 @@ def _print_rules(context: click.Context, _: click.Parameter, asked: bool) -> Non
     metavar="FILE.toml",
     help="Classification rules to use instead of the built-in ones.",
 )
-@click.option(
-    "--print-rules",
-    is_flag=True,
-    is_eager=True,
-    expose_value=False,
-    callback=_print_rules,
-    help="Print the built-in rules, for editing, and exit.",
-)
+@print_rules(DEFAULT)
 @click.option(
     "--acceleration",
     "acceleration_ratio",
@@ -96,6 +85,9 @@ def profile(  # noqa: PLR0913  the options of the command
     on several machines.
     """
     _check_files(files, sample_type, details=details)
+    if as_json:
+        context = click.get_current_context()
+        left_out(context, " with --json, which prints all", {*context.params} - {"details"})
     if requests is not None and len(files) == 1:
         raise refused("--requests", requests, "must be left out for a single profile")
     rules = profiles.Rules.read(rules_file) if rules_file else None

@@ -106,7 +106,7 @@ def readings(  # noqa: PLR0913 (the options)
         _rewrite(pages, held)
         return
     if only_list:
-        allowed = {*context.params} - {"as_json", "out", "held"}
+        allowed = ("only_list", "chosen", "config_file", "chip", "changes")
         left_out(context, " with --list, which simulates nothing", allowed)
     scenario = scenario_of(config_file, chip, changes)
     selected = select(chosen)
