@@ -412,6 +412,13 @@ class Chooses(Orchestrator):
         return 0
 
 
+class Idle(Orchestrator):
+    like = "non_acc"
+
+    def decide(self, completion: Completion, server: SimulatedServer) -> Decision:
+        raise AssertionError
+
+
 class Taken(Orchestrator):
     name = "relief"
 
@@ -443,6 +450,11 @@ class Nameless(Orchestrator):
         ({"orchestrators": Plain}, "orchestrators = "),
         ({"orchestrators": [Fifo]}, "orchestrators[0] = "),
         ({"orchestrators": [Chooses]}, "must not define choose, which only a QueuePolicy has"),
+        (
+            {"orchestrators": [Idle]},
+            "orchestrators[0] = 'Idle': must not define decide, which would never be called: Idle"
+            " has no accelerators",
+        ),
         ({"orchestrators": ["relief"]}, "orchestrators[0] = 'relief': must be an Orchestrator"),
         (
             {"orchestrators": [Unknown]},

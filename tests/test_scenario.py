@@ -239,6 +239,33 @@ def test_parameters_of_chips_may_be_nested(tmp_path: Path, chip: str) -> None:
         simulation.read_scenario(path)
 
 
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        ("{'core.balancing' = {}}", "config.core.balancing = {}: must be least_loaded, random"),
+        ("{core = {balancing = {}}}", "config.core.balancing = {}: must be least_loaded, random"),
+        ("{pes = {TCP = {}}}", "config.pes.TCP = {}: must be a whole number from 0 to 1024"),
+        ("{accelerator = {TCP = {pes = {}}}}", "config.accelerator.TCP.pes = {}: must be a whole"),
+        ("{corre = {}}", "parameter = 'corre': must be the key of a parameter"),
+    ],
+)
+def test_an_empty_table_is_no_value_of_a_parameter(
+    tmp_path: Path, config: str, message: str
+) -> None:
+    path = tmp_path / "a.toml"
+    path.write_text(f"config = {config}\n")
+    with pytest.raises(InputError) as caught:
+        simulation.read_scenario(path)
+    assert str(caught.value).startswith(f"{path}: {message}")
+
+
+@pytest.mark.parametrize("config", ["{}", "{core = {}}", "{accelerator = {TCP = {}}}"])
+def test_an_empty_group_of_parameters_sets_nothing(tmp_path: Path, config: str) -> None:
+    path = tmp_path / "a.toml"
+    path.write_text(f"config = {config}\n")
+    assert simulation.read_scenario(path).config == {}
+
+
 def test_a_missing_file_and_a_closed_place_are_named(tmp_path: Path) -> None:
     with pytest.raises(
         InputError, match=r"scenario = .*none\.json': must be a file that can be read: No"

@@ -213,6 +213,7 @@ def settings(tree: Mapping[str, Any], path: Path) -> dict[str, float]:
 def flattened(tree: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values of nested tables by dotted key, such as ``accelerator.pes``.
 
+    An empty table sets nothing. In the place of a parameter it is a value, for checks to refuse.
     Raises InputError for a key that is set twice.
     """
     found: dict[str, Any] = {}
@@ -226,10 +227,17 @@ def flattened(tree: Mapping[str, Any]) -> dict[str, Any]:
 def _flatten(tree: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
     for key, value in tree.items():
         name = f"{prefix}{key}"
-        if isinstance(value, Mapping):
+        if isinstance(value, Mapping) and (value or f"{name}." in _groups()):
             yield from _flatten(value, f"{name}.")
         else:
             yield name, value
+
+
+@cache
+def _groups() -> frozenset[str]:
+    """Return the beginnings of keys that are tables of parameters, such as ``accelerator.``."""
+    keys = (key for each in parameters() for key in (each.key, each.also))
+    return frozenset(key[: dot + 1] for key in keys for dot, sign in enumerate(key) if sign == ".")
 
 
 def canonical(values: Mapping[str, Any]) -> dict[str, Any]:

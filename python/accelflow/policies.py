@@ -205,6 +205,7 @@ class System:
             properties = orchestrator.properties(server)
             _check_properties(properties, self.classes["orchestrator"])
             if type(orchestrator).decide is not Orchestrator.decide:
+                _check_decides(self, orchestrator, properties)
                 decide = orchestrator.decide
         if self.queue is None:
             return properties, decide, None, False
@@ -379,6 +380,16 @@ def _check_properties(properties: object, name: str) -> None:
     if not isinstance(properties, Properties):
         allowed = "must be an accelflow.policies.Properties"
         raise refused(f"{name}.properties()", properties, allowed)
+
+
+def _check_decides(system: System, orchestrator: Orchestrator, properties: Properties) -> None:
+    """Refuse a method `decide` of a system without accelerators, which would never be called."""
+    # Properties of the class itself may depend on the server: `decide` is called on another one.
+    own = type(orchestrator).properties is not Orchestrator.properties
+    if not properties.accelerated and not own:
+        why = f"{system.name} has no accelerators"
+        allowed = f"must not define decide, which would never be called: {why}"
+        raise refused(system.place, system.classes["orchestrator"], allowed)
 
 
 def _check_queues(system: System, properties: Properties) -> None:
