@@ -89,6 +89,7 @@ def test_the_list_of_commands_says_what_each_says_of_itself() -> None:
         "pages",
         "places",
         "precise",
+        "printed_rules",
         "recorded",
         "watch",
     }

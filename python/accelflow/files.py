@@ -15,6 +15,7 @@ from typing import Any, Final, TextIO, TypeVar
 
 __all__ = [
     "alone_in",
+    "exists",
     "free_suffix",
     "named",
     "parse_json",
@@ -55,6 +56,18 @@ def read_text(path: Path) -> str:
     if len(data) > _MAX_TEXT_BYTES:
         raise OSError(errno.EFBIG, f"has more than {_MAX_TEXT_BYTES} bytes, the limit", str(path))
     return data.removeprefix(codecs.BOM_UTF8).decode()
+
+
+def exists(path: str) -> bool:
+    """Return whether there is a file or folder at `path`; False for a text that cannot be a path.
+
+    A name that is too long is such a text, for which :meth:`pathlib.Path.exists` may fail.
+    """
+    try:
+        Path(path).stat()
+    except (OSError, ValueError):
+        return False
+    return True
 
 
 def why(error: Exception) -> str:

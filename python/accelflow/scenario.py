@@ -387,6 +387,9 @@ def _tree_of(workload: object) -> Mapping[str, Any] | None:
 
 
 def _written(name: str, value: object) -> str:
+    for index, member in enumerate(value if isinstance(value, list | tuple) else ()):
+        _check_utf8(f"{name}[{index}]", member)
+    _check_utf8(name, value)
     if isinstance(value, int) and not abs(value) <= _MOST:
         # The engine reads such numbers as inexact ones, which its message would show.
         raise _refused(name, value)
@@ -397,6 +400,12 @@ def _written(name: str, value: object) -> str:
         if inside and (bad := bad_number(name, value)) is not None:
             raise bad from error
         raise _refused(name, value) from error
+
+
+def _check_utf8(place: str, value: object) -> None:
+    """Raise InputError for a text of bytes that are not UTF-8, which no JSON has."""
+    if isinstance(value, str) and value.encode(errors="replace").decode() != value:
+        raise refused(place, value, "must be text in UTF-8")
 
 
 def _refused(name: str, value: object) -> InputError:

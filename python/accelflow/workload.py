@@ -24,7 +24,7 @@ from typing import Any, Final
 
 from accelflow import _native
 from accelflow.errors import AccelflowError, InputError, refused, unreadable, unwritable
-from accelflow.files import read_text, why, write_whole
+from accelflow.files import exists, read_text, why, write_whole
 
 __all__ = [
     "SUFFIXES",
@@ -322,7 +322,7 @@ def check_suite(name: str) -> None:
     """
     if name in SUITES:
         return
-    here = [f"{name}{suffix}" for suffix in SUFFIXES if Path(f"{name}{suffix}").is_file()]
+    here = [f"{name}{suffix}" for suffix in SUFFIXES if exists(f"{name}{suffix}")]
     allowed = f"must be {', '.join(SUITES)} or a file whose name ends in .toml or .json"
     raise refused("workload", name, allowed, [*SUITES, *here])
 
@@ -393,9 +393,11 @@ def new_workload(name: str, like: str | None = None) -> str:
         raise refused("name", name, "must differ from the names of the suites")
     template = suite_text(like) if like is not None else _template()
     old = f'name = "{like if like is not None else "shop"}"\n'
-    text = template.replace(old, f'name = "{name}"\n', 1)
+    # No file has what is not UTF-8, and no name has the question mark that replaces it here.
+    written = name.encode(errors="replace").decode()
+    text = template.replace(old, f'name = "{written}"\n', 1)
     try:
-        _native.workload_read(text, f"{name}.toml")
+        _native.workload_read(text, f"{written}.toml")
     except AccelflowError as error:
         # Only the name can be wrong. Its place in a file that does not exist would mislead.
         _, rule, allowed = str(error).partition(" must be ")

@@ -8,7 +8,7 @@ from typing import Final
 
 from accelflow.chips.chip import Chip, parse_chip, read_chip
 from accelflow.errors import refused
-from accelflow.files import read_text
+from accelflow.files import exists, read_text
 
 __all__ = ["find_chip", "named_chips", "packaged"]
 
@@ -30,10 +30,10 @@ def find_chip(place: str) -> Chip:
     Raises InputError if `place` is neither, and as :func:`accelflow.chips.read_chip` does.
     """
     known = [chip.name for chip in packaged()]
-    if place in known and not Path(place).exists():
+    if place in known and not exists(place):
         return packaged()[known.index(place)]
     # An empty path is the working directory.
-    if place and (Path(place).suffix or Path(place).exists() or "/" in place):
+    if place and (Path(place).suffix or exists(place) or "/" in place):
         return read_chip(place)
     raise refused("chip", place, f"must be a file, or one of {', '.join(known)}", known)
 

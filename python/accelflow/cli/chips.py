@@ -131,12 +131,14 @@ def new(name: str, like: str, out: Path | None) -> None:
         raise refused("name", name, allowed)
     if not name or "/" in name:
         raise refused("name", name, "must be a name without '/'; --out FILE.toml sets the folder")
+    if name.encode(errors="replace").decode() != name:
+        raise refused("name", name, "must be a name in UTF-8")
     out = out or Path(f"{name}.toml")
     if out.suffix.lower() != ".toml":
         raise refused("--out", str(out), "must end in .toml")
+    check_file(out)
     if out.exists():
         raise refused("--out", str(out), "must not exist yet; choose another file with --out")
-    check_file(out)
     base = find_chip(like)
     about = f"Like {base.name}." if base.description else ""
     text = chip_text(replace(base, name=name, description=about))

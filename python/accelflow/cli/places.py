@@ -1,5 +1,6 @@
 """Options for output files and folders: their types, and checks before any work."""
 
+import errno
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -8,7 +9,7 @@ from typing import Any, Final
 
 import click
 
-from accelflow.errors import refused
+from accelflow.errors import refused, unwritable
 
 __all__ = [
     "WRITTEN",
@@ -56,6 +57,7 @@ def check_place(out: Path, option: str = "--out") -> None:
     `option` is the name of the option in the message. A missing `out` is allowed, since writers
     create the folder with its parents. :func:`check_file` refuses the missing folder of a file.
     """
+    _check_length(out, option)
     existing = next(place for place in (out, *out.absolute().parents) if place.exists())
     if not existing.is_dir() or not os.access(existing, os.W_OK):
         raise refused(
@@ -70,6 +72,7 @@ def check_file(out: Path, option: str = "--out") -> None:
     is refused, not created. For a pipe or a device, such as ``/dev/stdout``, the folder does not
     matter.
     """
+    _check_length(out, option)
     if out.is_dir():
         raise refused(option, str(out), "must be a file, not a folder")
     if out.exists() and not out.is_file():
@@ -81,6 +84,15 @@ def check_file(out: Path, option: str = "--out") -> None:
         raise refused(option, str(out), f"must be in a folder that exists, unlike {folder}")
     if not folder.is_dir() or not os.access(folder, os.W_OK):
         raise refused(option, str(out), f"must be in a folder that can be written, unlike {folder}")
+
+
+def _check_length(out: Path, option: str) -> None:
+    """Raise InputError for a path that is too long, or that has a name that is too long."""
+    try:
+        out.lstat()
+    except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            raise unwritable(option, out, error) from error
 
 
 def check_written(given: Iterable[tuple[click.Parameter, str, Any]]) -> None:

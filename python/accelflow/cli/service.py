@@ -146,9 +146,9 @@ def new(name: str, like: str | None, out: Path | None) -> None:
     place = out if out is not None else Path(f"{name}.toml")
     if place.suffix.lower() != ".toml":
         raise refused("--out", str(place), "must end in .toml")
+    check_file(place)
     if place.exists():
         raise refused("--out", str(place), "must not exist yet; choose another file with --out")
-    check_file(place)
     try:
         write_whole(place, lambda scratch: scratch.write_text(text, encoding="utf-8"))
     except OSError as error:

@@ -17,12 +17,13 @@ __all__ = ["command_line", "repeated"]
 def command_line(arguments: Sequence[str]) -> str:
     """Return the command that started this process, quoted for a shell.
 
-    `arguments` has the form of :data:`sys.argv`: the path of the program's file is the first.
+    `arguments` has the form of :data:`sys.argv`: the path of the program's file is the first. Bytes
+    of names that are not UTF-8 are written as question marks.
     """
     program, *others = arguments
     name = Path(program).name
     started = ["python", "-m", "accelflow"] if name == "__main__.py" else [name]
-    return shlex.join([*started, *others])
+    return shlex.join([*started, *others]).encode(errors="replace").decode()
 
 
 def repeated(seeds: str, command: str | None) -> Section:

@@ -202,6 +202,9 @@ class Folder:
         self._files, self._counts, self._shared = None, {}, {}
 
     def _check(self) -> None:
+        if str(self.place).encode(errors="replace").decode() != str(self.place):
+            # pyarrow takes no other names.
+            raise refused("--out", str(self.place), "must be a name in UTF-8")
         about = self.place / _ABOUT
         if self.place.exists() and not self.place.is_dir():
             raise refused("--out", str(self.place), "must be a folder")
