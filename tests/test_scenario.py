@@ -147,6 +147,8 @@ def test_a_scenario_is_run_from_a_file(tmp_path: Path, capsys: pytest.CaptureFix
         capsys, "compare", "--scenario", str(file), "--save-scenario", str(saved), *out
     )
     assert code == 0, messages
+    (wrote,) = [line for line in messages.splitlines() if line.startswith("wrote ")]
+    assert wrote.removeprefix("wrote ").split(", ")[-1] == str(saved)
     services = json.loads(first)["systems"][0]["services"]
     assert {row["service"] for row in services} == {"UniqId", "Login"}
     code, second, messages = invoke(capsys, "compare", "--scenario", str(saved), *out)

@@ -265,9 +265,7 @@ def compare(context: click.Context, /, **options: Any) -> None:
     started = time.monotonic()
     console = Console(stderr=True)
     out, threads = options["out"], options["threads"]
-    if options["as_json"]:
-        allowed = {*context.params} - {"by_service"}
-        left_out(context, " with --json, which prints every service", allowed)
+    _check_shown(context)
     with plain_warnings():
         scenario = simulation.loaded(_asked_for(context, options["scenario_file"]))
     simulation.check(scenario, threads)
@@ -295,13 +293,10 @@ def compare(context: click.Context, /, **options: Any) -> None:
     timeline_file = write_timeline(scenario, options)
     comparison = _compared(context, scenario, console, asked, loads)
     written = _write(comparison, scenario.recording, out)
-    if options["samples_file"]:
-        written.append(options["samples_file"])
     if spans_file:
         _write_spans(scenario, spans_file)
-        written.append(spans_file)
-    if timeline_file:
-        written.append(timeline_file)
+    extras = (options["saved_file"], options["samples_file"], spans_file, timeline_file)
+    written += [file for file in extras if file]
     if options["as_json"]:
         click.echo(to_json(comparison), nl=False)
     else:
@@ -387,6 +382,13 @@ def _loads_asked(
         raise refused("--loads", listed, allowed) from None
     comparing.check_loads(scenario, factors)
     return factors
+
+
+def _check_shown(context: click.Context) -> None:
+    """Raise InputError for --by-service with --json."""
+    if context.params["as_json"]:
+        allowed = {*context.params} - {"by_service"}
+        left_out(context, " with --json, which prints every service", allowed)
 
 
 def _check_spans(scenario: simulation.Scenario, file: Path | None) -> None:
