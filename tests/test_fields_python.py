@@ -57,6 +57,10 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     (lambda: axis(low=NAN, high=2.0), "low = nan: must be a finite number"),
     (lambda: axis(low=1.0, high=INFINITE), "high = inf: must be a finite number"),
     (lambda: axis(low=True, high=2.0), "low = True: must be a finite number"),
+    (
+        lambda: axis(name="requests", low=100.0, high=200.0),
+        "requests.whole = False: must be true, since requests is a whole number",
+    ),
     (lambda: axis(low=3.0, high=1.0), "high = 1: must be more than 3, where the range begins"),
     (lambda: axis(low=1.0, high=2.0, points=1), "points = 1: must be a whole number from 2"),
     (lambda: axis(low=1.0, high=2.0, scale="lin"), "scale = 'lin': must be linear or log"),

@@ -103,6 +103,21 @@ SCENARIO = "[scenario]\n"
             "points[0].rate_rps = 2020-01-01: must be a string",
         ),
         (
+            '"config.pes.TCP" = [2, 8]',
+            "requests = { from = 100, to = 200, points = 4 }",
+            "axes.requests.whole is left out: must be true, since requests is a whole number",
+        ),
+        (
+            '"config.pes.TCP" = [2, 8]',
+            'orchestrators = [["ideal"]]',
+            "axis = 'orchestrators': must not be orchestrators, which is no axis: each point is",
+        ),
+        (
+            '"config.pes.TCP" = [2, 8]',
+            "recording = ['a.json']",
+            "axis = 'recording': must not be recording, which is no axis: all points have the",
+        ),
+        (
             "[2, 8]",
             "{ from = 1.4, to = 3, points = 2, whole = true }",
             "axes.config.pes.TCP.from = 1.4: must be a whole number, since whole is true",

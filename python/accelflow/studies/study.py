@@ -47,9 +47,14 @@ SCHEMA: Final = "accelflow.study/1"
 #: lists.
 KINDS: Final = ("grid", "latin_hypercube", "list")
 
-#: The fields of a scenario that cannot be axes. For example, a study has its own seeds, and the
-#: systems of a scenario are simulated side by side, with the same requests.
-_NO_AXES: Final = frozenset({"seed", "config", "chips", "orchestrators", "recording"})
+#: The fields of a scenario that cannot be axes, each with what to do instead.
+_SET_OTHERWISE: Final = {
+    "seed": "design.seeds sets the seeds of each point",
+    "config": "config.KEY varies a parameter of the server",
+    "chips": "the axis chip has the chips' files or names",
+    "orchestrators": "each point is simulated with all orchestrators of the scenario",
+    "recording": "all points have the recording of the scenario",
+}
 _SCENARIO: Final = tuple(attribute.name for attribute in fields(Scenario))
 #: The fields of a scenario that a study's file may set for all points, without seed and chips.
 OF_SCENARIO: Final = tuple(name for name in _SCENARIO if name not in ("seed", "chips"))
@@ -139,6 +144,7 @@ class Axis:
         """Refuse names and values that a run would misread."""
         check_axis("axis", self.name)
         if isinstance(self.values, Range):
+            _check_whole(self.name, self.name, self.values, given=False)
             return
         if not isinstance(self.values, list | tuple) or not self.values:
             raise refused(self.name, self.values, "must be a Range, or a list with values")
@@ -345,6 +351,8 @@ def _axes(tree: object, kind: str) -> tuple[Axis, ...]:
     for name, value in axes_by_name(_table("axes", tree)):
         check_axis("axis", name)
         values = _values(f"axes.{name}", value, kind)
+        if isinstance(value, Mapping) and isinstance(values, Range):
+            _check_whole(f"axes.{name}", name, values, value.get("whole", LEFT_OUT))
         try:
             found.append(Axis(name=name, values=values))
         except InputError as error:
@@ -368,12 +376,16 @@ def axes_by_name(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[st
 def axis_names() -> list[str]:
     """Return the names that an axis may have."""
     keys = [f"config.{parameter.key}" for parameter in parameters()]
-    return [*(attribute for attribute in _SCENARIO if attribute not in _NO_AXES), "chip", *keys]
+    return [
+        *(attribute for attribute in _SCENARIO if attribute not in _SET_OTHERWISE),
+        "chip",
+        *keys,
+    ]
 
 
 def number_axes() -> dict[str, bool]:
     """Return whether the values of an axis are whole, by the names of axes that have numbers."""
-    table, _ = fields_schema(name for name in _SCENARIO if name not in _NO_AXES)
+    table, _ = fields_schema(name for name in _SCENARIO if name not in _SET_OTHERWISE)
     kinds = {name: str(each.get("type")) for name, each in table["properties"].items()}
     found = {name: "integer" in kind for name, kind in kinds.items() if _NUMBER.search(kind)}
     return found | {f"config.{parameter.key}": parameter.whole for parameter in parameters()}
@@ -382,8 +394,9 @@ def number_axes() -> dict[str, bool]:
 def check_axis(what: str, name: str) -> None:
     """Raise InputError unless `name` can be an axis; the message names the setting `what`."""
     known = axis_names()
-    if name == "seed":
-        raise refused(what, name, "must not be seed: design.seeds sets the seeds of each point")
+    if name in _SET_OTHERWISE:
+        allowed = f"must not be {name}, which is no axis: {_SET_OTHERWISE[name]}"
+        raise refused(what, name, allowed)
     also = {
         f"config.{parameter.also}": parameter.key for parameter in parameters() if parameter.also
     }
@@ -392,6 +405,16 @@ def check_axis(what: str, name: str) -> None:
     if name not in known:
         allowed = "must be a field of a scenario, config.KEY or chip"
         raise refused(what, name, allowed, known)
+
+
+def _check_whole(place: str, name: str, values: Range, given: object) -> None:
+    """Raise InputError unless the range of a scenario's whole number is whole, too.
+
+    A parameter of the server takes 4.0 for 4, and so any range. `given` is what the message shows
+    as the value of ``whole``.
+    """
+    if name in _SCENARIO and number_axes().get(name) and not values.whole:
+        raise refused(f"{place}.whole", given, f"must be true, since {name} is a whole number")
 
 
 def _values(place: str, value: object, kind: str) -> Range | tuple[Any, ...]:
