@@ -311,6 +311,13 @@ def test_campaigns_take_a_chip(command: str, tmp_path: Path) -> None:
     assert "did you mean core.count?" in done.stderr
 
 
+@pytest.mark.parametrize("key", ["pes.TCP", "core.balancing", "accelerator.TCP.pes"])
+def test_an_empty_table_is_no_value(tmp_path: Path, key: str) -> None:
+    section, _, name = key.rpartition(".")
+    with pytest.raises(InputError, match=rf":2:1: {key} = a section: must be "):
+        read_chip(write(tmp_path, "empty", f"[{section}]\n{name} = {{}}\n"))
+
+
 def test_chips_are_named_as_on_the_command_line() -> None:
     named = small(chips=["paper", "small"])
     assert simulation.hashed(named) == simulation.hashed(

@@ -162,6 +162,8 @@ def test_settings_out_of_range_and_closed_ensembles_are_refused() -> None:
         ({"notification": "shout"}, "must be wake, poll or check"),
         ({"response_timeout_s": -1.0}, "must be 0 seconds or more"),
         ({"response_timeout_s": float("nan")}, "must be 0 seconds or more"),
+        ({"workers": True}, "workers = True: must be a whole number of at least 1"),
+        ({"response_timeout_s": True}, "response_timeout_s = True: must be a number of seconds"),
         ({"workers": -1}, "workers = -1: must be a whole number of at least 1"),
         ({"overflow_entries": -1}, "overflow_entries = -1: must be a whole number of at least 0"),
         ({"tenant_runs": -1}, "tenant_runs = -1: must be a whole number of at least 0"),

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import fields
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, get_args
 
@@ -16,6 +17,7 @@ from accelflow import (
     Observability,
     Pools,
     RpcProcessor,
+    Server,
     Shaping,
     Slo,
     Steering,
@@ -171,6 +173,18 @@ def test_any_mapping_has_numbers_of_workers() -> None:
 def test_faults_without_delay_have_no_delay(kind: Any) -> None:
     with pytest.raises(InputError, match=r"delay_s = 2: must be left out of a fault of kind"):
         Fault(accelerator="RPC", kind=kind, share=1, delay_s=2)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1:99999", "[::1]:x", "", ":80"])
+def test_an_endpoint_needs_a_host_and_a_port_that_can_be(host: str, tmp_path: Path) -> None:
+    (tmp_path / "echo.thrift").write_text("service S { string text(1: string s) }")
+    with pytest.raises(InputError, match=r"^endpoint = '.*': must be a URL of http, such as"):
+        Server(
+            tmp_path / "echo.thrift",
+            observability=Observability(
+                telemetry=Telemetry(endpoint=f"http://{host}/v1/traces", service="s")
+            ),
+        )
 
 
 def test_values_at_the_ends_of_ranges_are_allowed() -> None:

@@ -116,8 +116,14 @@ impl Reader<'_> {
             return self.parameter(name, item, at);
         };
         if section.is_empty() && !is_section(name) {
-            let unknown = PARAMETERS.parameter(name);
-            return unknown.map_or_else(|refusal| Err(self.refused(at, refusal)), |_| Ok(()));
+            let refusal = match PARAMETERS.parameter(name) {
+                Ok(parameter) => Refusal {
+                    place: name.to_owned(),
+                    ..parameter.refusal(shown(item))
+                },
+                Err(unknown) => unknown,
+            };
+            return Err(self.refused(at, refusal));
         }
         for (key, item) in section.iter() {
             let offset = offset(section.key(key), item);

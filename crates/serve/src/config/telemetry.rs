@@ -27,7 +27,7 @@ pub enum TelemetryError {
     #[error(transparent)]
     Ratio(#[from] Refusal),
     /// The `endpoint` held by this error is not an HTTP URL with a host.
-    #[error("endpoint = '{0}': must begin with http://, such as http://127.0.0.1:4318/v1/traces")]
+    #[error("endpoint = '{0}': must be a URL of http, such as http://127.0.0.1:4318/v1/traces")]
     Endpoint(String),
     /// The exporter of spans could not be created, for the reason held by this error.
     #[error("the exporter of spans cannot be created: {0}")]
@@ -42,10 +42,20 @@ impl Telemetry {
     /// [`TelemetryError::Endpoint`] for an `endpoint` that is not an HTTP URL.
     pub fn check(&self) -> Result<(), TelemetryError> {
         SAMPLE_RATIO.check(self.sample_ratio)?;
-        let uri = self.endpoint.parse::<http::Uri>();
-        match uri.map(|uri| (uri.scheme_str() == Some("http"), uri.host().is_some())) {
-            Ok((true, true)) => Ok(()),
-            _ => Err(TelemetryError::Endpoint(self.endpoint.clone())),
+        let uri = self.endpoint.parse::<http::Uri>().ok();
+        let uri = uri.filter(|uri| uri.scheme_str() == Some("http"));
+        // A port that does not fit 16 bits is none.
+        let has_host = uri
+            .as_ref()
+            .and_then(|uri| uri.authority())
+            .is_some_and(|authority| {
+                let host = authority.host();
+                !host.is_empty()
+                    && (authority.as_str().ends_with(host) || authority.port_u16().is_some())
+            });
+        match has_host {
+            true => Ok(()),
+            false => Err(TelemetryError::Endpoint(self.endpoint.clone())),
         }
     }
 }

@@ -17,6 +17,7 @@ use accelflow_trace::{Accel, Image, Kind};
 use pyo3::conversion::FromPyObjectOwned;
 use pyo3::exceptions::PyTimeoutError;
 use pyo3::prelude::*;
+use pyo3::types::PyBool;
 
 use crate::bind::parameters::shown;
 use crate::bind::trace::body;
@@ -80,26 +81,39 @@ fn field<'py, T: FromPyObjectOwned<'py>>(
     found.map_err(|_| bad(Refusal::new(name, shown(&value), allowed)).into())
 }
 
+/// Like [`field`], for a number. True and False are refused, which Python counts as 1 and 0.
+fn number<'py, T: FromPyObjectOwned<'py>>(
+    given: &Bound<'py, PyAny>,
+    name: &str,
+    allowed: &str,
+) -> PyResult<T> {
+    let value = given.getattr(name)?;
+    match value.is_instance_of::<PyBool>() {
+        true => Err(bad(Refusal::new(name, shown(&value), allowed)).into()),
+        false => field(given, name, allowed),
+    }
+}
+
 impl PySettings {
     fn read(given: &Bound<'_, PyAny>) -> PyResult<PySettings> {
         let from = |least: usize| format!("must be a whole number of at least {least}");
-        let (count, number) = (&*from(1), &*from(0));
+        let (one, none) = (&*from(1), &*from(0));
         Ok(PySettings {
-            workers: field(given, "workers", count)?,
+            workers: number(given, "workers", one)?,
             workers_of: field(
                 given,
                 "workers_of",
                 "must map names of accelerators to whole numbers of at least 1",
             )?,
-            instances: field(given, "instances", count)?,
-            core_workers: field(given, "core_workers", count)?,
-            queue_entries: field(given, "queue_entries", count)?,
-            overflow_entries: field(given, "overflow_entries", number)?,
-            least_bytes: field(given, "least_bytes", number)?,
+            instances: number(given, "instances", one)?,
+            core_workers: number(given, "core_workers", one)?,
+            queue_entries: number(given, "queue_entries", one)?,
+            overflow_entries: number(given, "overflow_entries", none)?,
+            least_bytes: number(given, "least_bytes", none)?,
             policy: field(given, "policy", "must be the name of a policy")?,
-            most_runs: field(given, "most_runs", count)?,
-            tenant_runs: field(given, "tenant_runs", number)?,
-            response_timeout_s: field(given, "response_timeout_s", "must be a number of seconds")?,
+            most_runs: number(given, "most_runs", one)?,
+            tenant_runs: number(given, "tenant_runs", none)?,
+            response_timeout_s: number(given, "response_timeout_s", "must be a number of seconds")?,
             notification: field(given, "notification", "must be wake, poll or check")?,
             pinned: field(given, "pinned", "must be True or False")?,
         })
@@ -111,7 +125,7 @@ impl PyTerms {
         let tenant = format!("must be a whole number from 0 to {}", u16::MAX);
         Ok(PyTerms {
             call: field(given, "call", "must be a list of texts or None")?,
-            tenant: field(given, "tenant", &tenant)?,
+            tenant: number(given, "tenant", &tenant)?,
             priority: field(given, "priority", "must be low, normal or high")?,
             due_within_s: field(given, "due_within_s", "must be a number of seconds or None")?,
             early: field(given, "early", "must be True or False")?,
