@@ -1,5 +1,6 @@
 """Several processes write to one folder: no result is lost, and no two experiments are mixed."""
 
+import errno
 import json
 import subprocess
 import sys
@@ -114,3 +115,39 @@ def test_threads_of_one_process_wait_for_each_other_too(tmp_path: Path) -> None:
     for thread in threads:
         thread.join()
     assert sorted(suffixes) == ["", *(f"-{number}" for number in range(2, 9))]
+
+
+@pytest.mark.parametrize("number", [errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP])
+def test_without_locks_nobody_waits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    def fails(*_: object) -> None:
+        raise OSError(number, "no locks")
+
+    monkeypatch.setattr(files.fcntl, "flock", fails)
+    with alone_in(tmp_path / "new"):
+        (tmp_path / "new" / "result").write_text("1", encoding="utf-8")
+    assert [path.name for path in (tmp_path / "new").iterdir()] == ["result"]
+
+
+def test_a_process_that_waits_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    take = files.take_lock
+
+    def held(file: TextIO, *, wait: bool) -> bool:
+        return take(file, wait=wait) if wait else False
+
+    monkeypatch.setattr(files, "take_lock", held)
+    with alone_in(tmp_path):
+        pass
+    said = f"waiting for another process that writes to {tmp_path}\n"
+    assert capsys.readouterr().err == said
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_file_of_a_process_that_was_killed_is_in_nobodys_way(tmp_path: Path) -> None:
+    (tmp_path / files.LOCK).touch(mode=0o444)
+    with alone_in(tmp_path):
+        pass
+    assert not list(tmp_path.iterdir())

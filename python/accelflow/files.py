@@ -6,10 +6,11 @@ import fcntl
 import itertools
 import json
 import os
+import sys
 import tempfile
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final, TextIO, TypeVar
 
@@ -30,7 +31,7 @@ __all__ = [
 _Found = TypeVar("_Found")
 
 #: The file by which processes write to a folder one after another; it exists only meanwhile.
-_LOCK: Final = ".accelflow-lock"
+LOCK: Final = ".accelflow-lock"
 
 #: Temporary files whose writing was interrupted.
 _INTERRUPTED: list[Path] = []
@@ -155,9 +156,7 @@ def write_whole(path: Path, write: Callable[[Path], _Found]) -> _Found:
             return write(path)
     place = Path(os.path.realpath(path))
     try:
-        handle, name = tempfile.mkstemp(
-            prefix=f".{place.stem}-", suffix=path.suffix, dir=place.parent
-        )
+        handle, name = tempfile.mkstemp(prefix=".accelflow-", suffix=path.suffix, dir=place.parent)
     except OSError as error:
         error.filename = str(path)  # the user does not know the temporary file
         raise
@@ -205,7 +204,7 @@ def take_lock(file: TextIO, *, wait: bool) -> bool:
     try:
         fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
     except OSError as error:
-        if error.errno in (errno.EAGAIN, errno.EACCES):
+        if not wait and error.errno in (errno.EAGAIN, errno.EACCES):
             return False
         raise
     return True
@@ -215,22 +214,51 @@ def take_lock(file: TextIO, *, wait: bool) -> bool:
 def alone_in(folder: Path) -> Iterator[None]:
     """Keep other processes that use this function out of `folder` for the ``with`` block.
 
-    They wait for each other. A missing folder is created. The block chooses names that are free,
-    and writes the files with these names. Raises OSError if nothing can be written to the folder.
+    Processes of one machine wait for each other, and say so on standard error. A missing folder is
+    created. The block chooses names that are free, and writes the files with these names; it must
+    not use this function again. On a file system without locks nobody waits. Raises OSError if
+    nothing can be written to the folder.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    place = folder / _LOCK
+    place = folder / LOCK
     while True:
-        with place.open("a", encoding="utf-8") as lock:
-            take_lock(lock, wait=True)
+        with _opened(place) as lock:
+            is_locked = lock is not None and _locked(lock, folder)
             # The process before this one has removed the file for which this one has waited.
-            if not _is_at(lock, place):
+            if lock is not None and is_locked and not _is_at(lock, place):
                 continue
             try:
                 yield
             finally:
-                place.unlink(missing_ok=True)
+                with suppress(OSError):  # another user's file may stay
+                    place.unlink(missing_ok=True)
             return
+
+
+@contextmanager
+def _opened(place: Path) -> Iterator[TextIO | None]:
+    """Open the file of a lock, which may be another user's; None if that user keeps it private."""
+    try:
+        # Not to write, which only the owner may. A pipe would block otherwise.
+        handle = os.open(place, os.O_RDONLY | os.O_CREAT | os.O_NONBLOCK, 0o666)
+    except PermissionError:
+        if not place.exists():
+            raise
+        yield None
+        return
+    with os.fdopen(handle, encoding="utf-8") as file:
+        yield file
+
+
+def _locked(file: TextIO, folder: Path) -> bool:
+    """Lock `file`, after other processes; return False if the file system has no locks."""
+    try:
+        if not take_lock(file, wait=False):
+            sys.stderr.write(f"waiting for another process that writes to {folder}\n")
+            take_lock(file, wait=True)
+    except OSError:
+        return False
+    return True
 
 
 def _is_at(file: TextIO, place: Path) -> bool:

@@ -24,12 +24,14 @@ class RulesCommand(click.Command):
         Raises InputError for an option or argument beside ``--print-rules``, which would have no
         effect.
         """
+        if ctx.resilient_parsing:  # for the completion of shells
+            return super().parse_args(ctx, args)
         # The option ends the command before click has read the others.
         given, _, order = self.make_parser(ctx).parse_args(list(args))
         for parameter in order if given.get(_NAME) else ():
             value = given.get(str(parameter.name))
             first = value[0] if isinstance(value, tuple | list) and value else value
-            if parameter.name != _NAME and isinstance(first, str | bool):
+            if parameter.name not in {_NAME, "help"} and isinstance(first, str | bool):
                 shown = GIVEN if first is True else first
                 allowed = "must be left out with --print-rules, which reads nothing"
                 raise refused(option_name(parameter), shown, allowed)

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from accelflow.errors import AccelflowError, refused, unwritable
+from accelflow.files import LOCK as RESULTS_LOCK
 from accelflow.files import named, parse_json, read_text, take_lock, why, write_whole
 from accelflow.studies.tasks import Skipped, Task
 
@@ -206,7 +207,11 @@ class Folder:
             # pyarrow takes no other names.
             raise refused("--out", str(self.place), "must be a name in UTF-8")
         about = self.place / _ABOUT
-        if self.place.exists() and not self.place.is_dir():
+        try:
+            exists = self.place.exists()
+        except OSError as error:  # a name that is too long
+            raise unwritable("--out", self.place, error) from error
+        if exists and not self.place.is_dir():
             raise refused("--out", str(self.place), "must be a folder")
         if about.exists():
             try:
@@ -230,7 +235,7 @@ class Folder:
         """Return whether the folder, which names no study, has other files than a study's."""
         if (self.place / _ROWS).is_file():
             return True
-        known = {_LOCK, _ROWS}
+        known = {_LOCK, _ROWS, RESULTS_LOCK}
         return self.place.exists() and any(each.name not in known for each in self.place.iterdir())
 
     def _take(self, lock: Any) -> None:

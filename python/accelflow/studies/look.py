@@ -43,8 +43,9 @@ class Look:
     `low_ratio` and `high_ratio` are the ends of its 95 % interval. `binding` names the measure and
     the service of this ratio. `holds` is true if the ratio is at most 1, and `clear` is true if the
     whole interval is on one side of 1. If a resource is saturated with more than half of the seeds,
-    `holds` is False, `clear` is True, the ratios are None, and `binding` names the resource. So it
-    is if a limited percentile has no value, since too many requests of a service get no response.
+    `holds` is False, `clear` is True, the ratios are None, and `binding` names the resource. The
+    same holds if, with more than half of the seeds, more requests of a service get no response than
+    are beyond a limited percentile.
     """
 
     holds: bool
