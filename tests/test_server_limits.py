@@ -16,7 +16,7 @@ from typing import Any
 import grpc
 import pytest
 
-from accelflow import AccelflowError, InputError, Limits, Server, Timeouts
+from accelflow import AccelflowError, Client, InputError, Limits, Server, Timeouts
 from thrift_client import INTERFACE as THRIFT
 
 INTERFACE = """
@@ -225,9 +225,9 @@ PROTOCOL_ERROR = 7
     ("body", "options"),
     [
         (b'{"s":' + b"[" * 50_000 + b"]" * 50_000 + b"}", {}),
-        (b'{"s":' + b"[" * 9 + b"]" * 9 + b"}", {"max_depth": 9}),
-        (b'{"s":[' + b"1," * 30 + b"1]}", {"max_elements": 31}),
-        (b'{"s":"' + b"x" * 100 + b'"}', {"max_value_bytes": 100}),
+        (b'{"s":' + b"[" * 18 + b"]" * 18 + b"}", {"max_depth": 9}),
+        (b'{"s":[' + b"1," * 29 + b"1]}", {"max_elements": 20}),
+        (b'{"s":"' + b"x" * 101 + b'"}', {"max_value_bytes": 100}),
         (b'{"s":', {}),
         (b"not JSON", {}),
     ],
@@ -239,8 +239,22 @@ def test_limits_hold_in_compressed_bodies(
 
 
 def test_compressed_bodies_within_the_limits_are_answered(tmp_path: Path) -> None:
-    options = {"max_depth": 1, "max_elements": 20, "max_value_bytes": 101}
-    assert answer_to_compressed(tmp_path, b'{"s":"' + b"x" * 100 + b'"}', **options) is None
+    options = {"max_depth": 1, "max_elements": 20, "max_value_bytes": 100}
+    for text in (b"x" * 100, b"\\u0078" * 50 + b"\\n" * 50):
+        assert answer_to_compressed(tmp_path, b'{"s":"' + text + b'"}', **options) is None
+
+
+def test_what_a_plain_message_may_hold_a_compressed_one_may_hold_too(tmp_path: Path) -> None:
+    interface = tmp_path / "maps.thrift"
+    interface.write_text("service S { i32 size(1: map<i64, i64> entries) }")
+    server = Server(interface)
+    server.handle("size", lambda arguments: len(arguments["entries"]))
+    # Two elements an entry, of 131,072.
+    entries = [[number, number] for number in range(65_000)]
+    with server:
+        for compress in (False, True):
+            client = Client(interface, f"127.0.0.1:{server.port}", compress=compress)
+            assert client.call("size", {"entries": entries}) == 65_000
 
 
 FEW_DESCRIPTORS = """
@@ -258,6 +272,7 @@ with server:
 """
 
 
+@pytest.mark.timeout(120)
 def test_connections_are_taken_again_when_descriptors_are_free(tmp_path: Path) -> None:
     (tmp_path / "echo.thrift").write_text("service S { string text(1: string s) }")
     command = [sys.executable, "-c", FEW_DESCRIPTORS, str(tmp_path / "echo.thrift")]

@@ -132,10 +132,18 @@ pub(crate) fn write_base64(out: &mut Vec<u8>, bytes: &[u8]) {
 
 /// Checks that `bytes` are one JSON text within the limits, those on its texts included.
 ///
+/// JSON may say more than the message that it stands for: a map whose keys are no text is a list of
+/// lists, so a level of the message is up to two, and its two elements an entry are three.
+///
 /// # Errors
 /// `too_deep`, `too_large`, `bad_json`, `bad_utf8`.
 pub(crate) fn check_received(bytes: &[u8], limits: &Limits) -> Result<(), AccelError> {
-    check(bytes, limits, Budget::bytes)?;
+    let widened = Limits {
+        max_depth: limits.max_depth.saturating_mul(2),
+        max_elements: limits.max_elements.saturating_add(limits.max_elements / 2),
+        ..*limits
+    };
+    check(bytes, &widened, Budget::bytes)?;
     check_syntax(bytes)
 }
 
@@ -162,7 +170,7 @@ pub(crate) fn check_bounds(bytes: &[u8], limits: &Limits) -> Result<(), AccelErr
     check(bytes, limits, |_, _| Ok(()))
 }
 
-/// Like [`check_bounds`]; `charge` is called with the length of each string as it is written.
+/// Like [`check_bounds`]; `charge` is called with the length of each text, without names of members.
 fn check(
     bytes: &[u8],
     limits: &Limits,
@@ -173,7 +181,10 @@ fn check(
         match byte {
             b'"' => {
                 let end = string_end(bytes, at + 1);
-                charge(&mut budget, end.saturating_sub(at + 2))?;
+                if after_space(bytes, end) != Some(b':') {
+                    let written = bytes.get(at + 1..end).unwrap_or_default();
+                    charge(&mut budget, text_len(written))?;
+                }
                 at = end;
                 continue;
             }
@@ -193,6 +204,21 @@ fn check(
         at += 1;
     }
     Ok(())
+}
+
+/// The length of a text of which `written` has the characters, escapes and closing quote. An escape
+/// counts as one byte, the least that it may be.
+fn text_len(written: &[u8]) -> usize {
+    let (mut length, mut at) = (0, 0);
+    while let Some(byte) = written.get(at) {
+        at += match (byte, written.get(at + 1)) {
+            (b'\\', Some(b'u')) => 6,
+            (b'\\', _) => 2,
+            _ => 1,
+        };
+        length += 1;
+    }
+    length - usize::from(length > 0)
 }
 
 /// The first byte at or after `at` that is not white space.

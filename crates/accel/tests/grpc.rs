@@ -493,3 +493,55 @@ fn wrapped_numbers_that_are_not_finite_are_refused() {
         assert!(error.contains(&said), "{error}");
     }
 }
+
+/// Regression: the library merges the pieces of a message, so a type and a content in different
+/// pieces made an `Any` whose content nobody had checked. Nested deeply, it ended the process.
+#[test]
+fn any_in_pieces_is_refused() {
+    let interface = r#"
+        syntax = "proto3";
+        import "google/protobuf/any.proto";
+        import "google/protobuf/wrappers.proto";
+        message Open { google.protobuf.Any any = 1; Open open = 2; map<int32, Open> more = 3; }
+        message Held { google.protobuf.DoubleValue number = 1; }
+        service S { rpc Echo(Open) returns (Open); rpc Hold(Held) returns (Held); }
+    "#;
+    let schema = Schema::parse(interface).expect("a constant");
+    let kind = schema.message("Open").expect("declared");
+    let field = |number: u8, content: &[u8]| {
+        let mut out = vec![number << 3 | 2];
+        let mut left = content.len();
+        while left >= 0x80 {
+            out.push(left as u8 | 0x80);
+            left >>= 7;
+        }
+        out.push(left as u8);
+        [&out, content].concat()
+    };
+    let read = |bytes: &[u8]| message_to_json(&kind, bytes, &Limits::default());
+    let any = field(1, b"x/google.protobuf.Any");
+    let deep = (0..5_000).fold(Vec::new(), |inner, _| {
+        [&any[..], &field(2, &inner)].concat()
+    });
+    let content = field(2, &deep);
+    let whole = read(&field(1, &[&any[..], &content].concat()));
+    assert_eq!(whole.expect_err("it is deep").reason(), "too_deep");
+    let pieces = [field(1, &any), field(1, &content)].concat();
+    let entry = |open: &[u8]| field(3, &[&[8, 1][..], open].concat());
+    for bytes in [
+        pieces.clone(),
+        [field(2, &field(1, &any)), field(2, &field(1, &content))].concat(),
+        entry(&[field(2, &field(1, &any)), field(2, &field(1, &content))].concat()),
+        entry(&field(2, &pieces)),
+    ] {
+        let error = read(&bytes).expect_err("it is in pieces");
+        assert!(error.to_string().contains("comes twice"), "{error}");
+    }
+    // Entries of a map may have the same key, and the last one counts.
+    let twice = [entry(&field(2, b"")), entry(&field(2, b""))].concat();
+    assert!(read(&twice).is_ok());
+    let infinite = [&[9][..], &f64::INFINITY.to_le_bytes()].concat();
+    let url = field(1, b"x/google.protobuf.DoubleValue");
+    let error = read(&field(1, &[url, field(2, &infinite)].concat())).expect_err("infinite");
+    assert!(error.to_string().contains("must be finite"), "{error}");
+}

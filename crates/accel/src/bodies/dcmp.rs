@@ -21,7 +21,7 @@ const STEP: usize = 128 * 1024;
 /// The decompression accelerator. Decompresses the payload of a job (format `str`) with the codec
 /// in `job.packed`. Sets the payload's format to the one in `job.packed`, and clears `job.packed`.
 ///
-/// JSON is checked: its syntax and [`Limits`] hold for whatever reads it.
+/// JSON is checked, so that whatever reads it may rely on its syntax and on [`Limits`].
 ///
 /// If the payload is still a JSON envelope, first extracts the envelope's data. T5, T6, T10 and T12
 /// need this: of the paper's traces that decompress, only T1 has a transformation before Dcmp

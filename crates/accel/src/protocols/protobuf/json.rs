@@ -55,8 +55,6 @@ pub(crate) struct MessageKind {
     /// Whether the library's writer is lossless and deterministic for this type. In general it is
     /// not: it omits -0.0 where the default value is 0.0, and writes maps in any order.
     exact: bool,
-    /// Whether such a message can contain a wrapped floating-point number at any depth.
-    wraps: bool,
     shapes: Arc<Shapes>,
     id: ShapeId,
     plain: bool,
@@ -88,10 +86,9 @@ impl MessageKind {
     }
 
     fn at(kind: MessageDescriptor, shapes: Arc<Shapes>, id: ShapeId) -> MessageKind {
-        let [maps, floats, wraps] = sorted::find(&kind);
+        let [maps, floats] = sorted::find(&kind);
         MessageKind {
             maps,
-            wraps,
             exact: !maps && !floats,
             plain: shapes.is_plain(id),
             kind,
@@ -210,19 +207,6 @@ fn write_json(
     size: usize,
     limits: &Limits,
 ) -> Result<Vec<u8>, AccelError> {
-    if let Some(number) = kind
-        .wraps
-        .then(|| sorted::wrapped_non_finite(message))
-        .flatten()
-    {
-        return Err(AccelError::BadFrame {
-            what: "protobuf message",
-            at: 0,
-            why: format!(
-                "wrapped number = {number}: must be finite, since JSON has no such number"
-            ),
-        });
-    }
     let mut out = Bounded {
         bytes: Vec::with_capacity((size + size / 2).min(limits.max_message_bytes)),
         limit: limits.max_message_bytes,

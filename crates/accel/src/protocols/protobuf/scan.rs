@@ -67,6 +67,7 @@ impl Scan<'_> {
         let shape = id.map(|id| shapes.message(id));
         let mut found = 0;
         let mut any = Any::default();
+        let mut single = Vec::new();
         while self.at < end {
             let start = self.at;
             let (number, wire) = self.key(end)?;
@@ -81,7 +82,11 @@ impl Scan<'_> {
             let place = shape.and_then(|shape| Some((shape, shape.place(number)?)));
             match place {
                 Some((shape, place)) => {
+                    self.is_whole(&shape.fields[place], start, &mut single)?;
                     self.known(&shape.fields[place], wire, start, end, depth)?;
+                    if shape.wraps_float {
+                        self.is_finite(wire, start)?;
+                    }
                     any.note(number, start..self.at);
                 }
                 None => {
@@ -109,6 +114,47 @@ impl Scan<'_> {
                 have: 0,
             }),
         }
+    }
+
+    /// Refuses a wrapped number that is infinite or not a number. The library would write it as null,
+    /// which stands for an absent wrapper.
+    fn is_finite(&self, wire: u8, start: usize) -> Result<(), AccelError> {
+        let read = &self.bytes[..self.at];
+        let number = match wire {
+            FIXED64 => read.last_chunk().map(|bytes| f64::from_le_bytes(*bytes)),
+            _ => read
+                .last_chunk()
+                .map(|bytes| f32::from_le_bytes(*bytes).into()),
+        };
+        match number {
+            Some(number) if !number.is_finite() => {
+                let allowed = "must be finite, since JSON has no such number";
+                Err(self.malformed(start, &format!("wrapped number = {number}: {allowed}")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Refuses a message in several pieces, which the library would merge, if it may contain
+    /// `google.protobuf.Any`: the type and the content of one could be in different pieces, and the
+    /// content unchecked. `single` has the fields with one message that have come.
+    fn is_whole(
+        &self,
+        field: &Field,
+        start: usize,
+        single: &mut Vec<u32>,
+    ) -> Result<(), AccelError> {
+        let is_single =
+            matches!(field.ty, Ty::Message(_)) && matches!(field.holds, Holds::One | Holds::Group);
+        if !self.shapes.have_any || !is_single {
+            return Ok(());
+        }
+        if single.contains(&field.number) {
+            let why = format!("'{}' comes twice", field.full_name);
+            return Err(self.malformed(start, &why));
+        }
+        single.push(field.number);
+        Ok(())
     }
 
     fn known(

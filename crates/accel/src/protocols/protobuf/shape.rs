@@ -15,6 +15,8 @@ pub(super) struct Shapes {
     most_always: usize,
     /// The message types that a `google.protobuf.Any` may hold, by name.
     within_any: HashMap<String, ShapeId>,
+    /// Whether one of the types is `google.protobuf.Any`.
+    pub(super) have_any: bool,
 }
 
 /// The index of a message type in [`Shapes`].
@@ -39,6 +41,8 @@ pub(super) struct Shape {
     /// Whether other files may declare extensions.
     pub(super) extensible: bool,
     pub(super) is_any: bool,
+    /// Whether the message wraps a floating-point number: its JSON is the bare number.
+    pub(super) wraps_float: bool,
     /// The number of oneofs.
     pub(super) oneofs: usize,
 }
@@ -58,6 +62,9 @@ pub(super) struct Field {
     /// The fact for an absent field.
     pub(super) default_fact: Option<i64>,
 }
+
+/// The messages that wrap a floating-point number.
+const WRAPPED_FLOATS: [&str; 2] = ["google.protobuf.DoubleValue", "google.protobuf.FloatValue"];
 
 /// The cardinality and form of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -239,6 +246,7 @@ impl Builder {
     pub(super) fn finish(mut self) -> (Arc<Shapes>, HashMap<String, ShapeId>) {
         let always = self.shapes.messages.iter().map(|shape| shape.always);
         self.shapes.most_always = always.max().unwrap_or_default().max(1);
+        self.shapes.have_any = self.shapes.messages.iter().any(|shape| shape.is_any);
         (Arc::new(self.shapes), self.known)
     }
 
@@ -269,6 +277,7 @@ impl Builder {
             always: fields.iter().filter(|field| !field.presence).count(),
             extensible: kind.extension_ranges().len() > 0,
             is_any: name == "google.protobuf.Any",
+            wraps_float: WRAPPED_FLOATS.contains(&name),
             oneofs: kind.oneofs().len(),
             names,
             fields,

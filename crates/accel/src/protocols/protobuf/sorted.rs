@@ -18,20 +18,18 @@ use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-/// Returns whether a message of this type can contain a map, whether it can contain a
-/// floating-point number without presence, and whether it can contain a wrapped one
-/// ([`is_wrapped_float`]), at any depth. `google.protobuf.Any` can contain any message, so all are
-/// true for it.
-pub(super) fn find(kind: &MessageDescriptor) -> [bool; 3] {
+/// Returns whether a message of this type can contain a map, and whether it can contain a
+/// floating-point number without presence, at any depth. `google.protobuf.Any` can contain any
+/// message, so both are true for it.
+pub(super) fn find(kind: &MessageDescriptor) -> [bool; 2] {
     let mut seen = vec![kind.clone()];
-    let (mut next, mut maps, mut floats, mut wrapped) = (0, false, false, false);
+    let (mut next, mut maps, mut floats) = (0, false, false);
     while let Some(kind) = seen.get(next).cloned() {
         next += 1;
         let any = kind.full_name() == "google.protobuf.Any";
         maps |= any || kind.fields().any(|field| field.is_map());
         floats |= any || kind.fields().any(|field| may_lose_sign(&field));
-        wrapped |= any || is_wrapped_float(&kind);
-        if maps && floats && wrapped {
+        if maps && floats {
             break;
         }
         for field in kind.fields() {
@@ -42,33 +40,7 @@ pub(super) fn find(kind: &MessageDescriptor) -> [bool; 3] {
             }
         }
     }
-    [maps, floats, wrapped]
-}
-
-/// Whether the type is a wrapper of a floating-point number, whose JSON is the bare number.
-fn is_wrapped_float(kind: &MessageDescriptor) -> bool {
-    let wrappers = ["google.protobuf.DoubleValue", "google.protobuf.FloatValue"];
-    wrappers.contains(&kind.full_name())
-}
-
-/// A wrapped number in `message` that is infinite or not a number, at any depth. The library would
-/// write it as null, which stands for an absent wrapper.
-pub(super) fn wrapped_non_finite(message: &DynamicMessage) -> Option<f64> {
-    if is_wrapped_float(&message.descriptor()) {
-        let value = message.get_field_by_number(1)?;
-        let number = value.as_f64().or(value.as_f32().map(f64::from))?;
-        return (!number.is_finite()).then_some(number);
-    }
-    message.fields().find_map(|(_, value)| non_finite_in(value))
-}
-
-fn non_finite_in(value: &Value) -> Option<f64> {
-    match value {
-        Value::Message(message) => wrapped_non_finite(message),
-        Value::List(values) => values.iter().find_map(non_finite_in),
-        Value::Map(entries) => entries.values().find_map(non_finite_in),
-        _ => None,
-    }
+    [maps, floats]
 }
 
 fn may_lose_sign(field: &FieldDescriptor) -> bool {
