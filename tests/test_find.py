@@ -188,6 +188,40 @@ range = {{ from = 1, to = 2, whole = true }}
     assert named == {not holds}
 
 
+def test_requests_without_a_response_are_a_share_of_the_whole_run(tmp_path: Path):
+    (tmp_path / "few.toml").write_text("""
+schema = "accelflow.workload/1"
+name = "few"
+defaults = { costs = { source = "paper" } }
+[[services]]
+name = "Few"
+rate_rps = 1000
+path = [
+  { trace = "T1", facts = { T1 = { compressed = 0 } } },
+  { cpu_us = 1 },
+  { trace = "T9", facts = { T10 = { exception = 0, compressed = 0 } }, waits = { T10 = { histogram_us = [[10, 995], [200, 5]] } } },
+  { cpu_us = 1 },
+  { trace = "T2" },
+]
+""")  # noqa: E501
+    text = """
+schema = "accelflow.study/1"
+[scenario]
+workload = "few.toml"
+requests = 5000
+warmup = 4000
+orchestrators = ["accelflow"]
+config = { "tcp.timeout_us" = 100 }
+[find]
+least = "config.pes.TCP"
+range = { from = 1, to = 2, whole = true }
+[find.limits]
+p99_us = 1000
+"""
+    answer = studies.find(ask(text, tmp_path), tmp_path / "out")
+    assert {tried.holds for tried in answer.tried} == {True}
+
+
 def test_saturation_breaks_every_limit(tmp_path: Path):
     text = QUESTION.replace("rate_rps = 60000", "rate_rps = 3000000").replace(
         "p99_us = 250", "slo = true"

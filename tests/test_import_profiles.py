@@ -202,6 +202,13 @@ def test_attempts_of_a_chain_have_operations_each() -> None:
             assert count - bare == pytest.approx(1.75 * (one[operation] - bare))
 
 
+@pytest.mark.parametrize("attempts", [0, 65, 10**9, True, "3", None])
+def test_impossible_attempts_are_refused(attempts: Any) -> None:
+    call = {"trace": "T9", "retry": {"odds": 0.5, "attempts": attempts, "backoff_us": 1.0}}
+    with pytest.raises(InputError, match=r"retry = .*: must have odds from 0 to 1 and 1 to 64"):
+        operations_of({"name": "Buy", "path": [call]}, "Buy")
+
+
 def test_operations_of_the_papers_services_are_those_of_its_table() -> None:
     path = json.loads(SHOP.read_text())["services"][0]
     assert operations_of(path, "shop") == COUNTS

@@ -173,17 +173,17 @@ fn nothing(origin: &Origin, findings: &Findings) -> ImportError {
 fn sampling_share(sampling: Sampling, options: &Options, findings: &mut Findings) -> f64 {
     let (share, what, done) = match (options.sampling, sampling.range) {
         (Some(share), _) => (share, "sampling", "as the option `sampling` says"),
-        (None, _) if sampling.limited => (
-            1.0,
-            "sampling that keeps no certain share (`sampler.type`)",
-            "rates are those of the requests in the files: give `sampling`",
-        ),
         (None, Some((least, most))) if least == most => {
             (least, "sampling", "as the attribute `sampler.param` says")
         }
         (None, Some(_)) => (
             1.0,
             "sampling with several rates in `sampler.param`",
+            "rates are those of the requests in the files: give `sampling`",
+        ),
+        (None, None) if sampling.limited => (
+            1.0,
+            "sampling that keeps no certain share (`sampler.type`)",
             "rates are those of the requests in the files: give `sampling`",
         ),
         (None, None) => (

@@ -46,7 +46,7 @@ pub enum FileError {
     },
     /// The file is damaged: its checksum is not that of its bytes.
     #[error(
-        "trace file: checksum = {found:08x}: must be {computed:08x}, as the other bytes of the file give; the file is damaged"
+        "trace file: checksum = {found:08x}: must be {computed:08x}, the checksum of the other bytes; the file is damaged"
     )]
     Checksum {
         /// The checksum (CRC-32) that the file states.

@@ -27,6 +27,9 @@ _OTHERS: Final = frozenset({"calls", "network", "retry"})
 #: Fields with odds in one chain; all combinations are walked.
 _MOST_ODDS: Final = 10
 
+#: The largest number of attempts of a chain.
+_MOST_ATTEMPTS: Final = 64
+
 #: The default of each field: the most common path of the templates.
 _USUAL: Final = {"hit": 1, "found": 1}
 
@@ -82,11 +85,11 @@ def walked_operations(workload: Tree, name: str) -> dict[str, float]:
     service = services[one_of("service", name, services)]
     path = [_alone(phase) for phase in service["path"]]
     found = defaultdict(float, _counted(workload, name, path))
-    ends = [path[0], path[-1]]
+    ends = [path[0], path[-1]] if len(path) > 1 else path
     for chain, where in _chains(service["path"], "path"):
         again = _attempts(chain, where) - 1.0
         if again > 0.0:
-            whole = _counted(workload, name, [ends[0], _alone(chain), ends[1]])
+            whole = _counted(workload, name, [ends[0], _alone(chain), *ends[1:]])
             without = _counted(workload, name, ends)
             for operation, count in whole.items():
                 found[operation] += again * (count - without.get(operation, 0.0))
@@ -115,11 +118,13 @@ def _attempts(chain: Tree, place: str) -> float:
     retry = chain.get("retry")
     if retry is None:
         return 1.0
-    given = isinstance(retry, dict) and {"odds", "attempts"} <= retry.keys()
-    if not given or not _is_probability(retry["odds"]) or not isinstance(retry["attempts"], int):
-        allowed = "must have odds from 0 to 1 and a number of attempts"
+    stated: Mapping[str, Any] = retry if isinstance(retry, dict) else {}
+    odds: Any = stated.get("odds")
+    most = stated.get("attempts")
+    if not _is_probability(odds) or type(most) is not int or not 1 <= most <= _MOST_ATTEMPTS:
+        allowed = f"must have odds from 0 to 1 and 1 to {_MOST_ATTEMPTS} attempts"
         raise refused(f"{place}.retry", retry, allowed)
-    return math.fsum(retry["odds"] ** before for before in range(max(0, retry["attempts"])))
+    return math.fsum(odds**before for before in range(most))
 
 
 def _alone(phase: Tree) -> Tree:

@@ -86,6 +86,7 @@ def to_table(comparison: Comparison) -> pa.Table:
     columns.add("slo_requests_count", "uint64", lambda r: r.slo_requests)
     columns.add("slo_missed_count", "uint64", lambda r: r.slo_missed)
     columns.add("timed_out_count", "uint64", lambda r: r.timed_out)
+    columns.add("unanswered_ratio", "float64", lambda r: r.unanswered_share)
     columns.add("deadlines_count", "uint64", lambda r: r.deadlines)
     columns.add("deadlines_missed_count", "uint64", lambda r: r.deadlines_missed)
     columns.add("saturated_queue", "string", lambda r: r.saturated)

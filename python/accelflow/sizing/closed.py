@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from graphlib import TopologicalSorter
 from typing import Any, Final
 
 from accelflow import accelerometer
@@ -386,10 +386,15 @@ def _serial_ns(
 
     A chain that calls a service waits for that service's response time with each attempt.
     """
+    found: dict[str, float] = {}
 
-    @cache
-    def whole(name: str) -> float:
-        row = services[name]
+    def awaited(chain: Mapping[str, Any]) -> Mapping[str, Any]:
+        if chain["calls"] is None:
+            return chain
+        called_ns = chain["attempts"] * found[chain["calls"]]
+        return {**chain, "remote_ns": chain["remote_ns"] + called_ns}
+
+    def whole(row: Mapping[str, Any]) -> float:
         own_ns = float(row["app_ns"]) + _outside_ns(bare=bare)(row)
         core_ns = over.of(row) / max(_operations(row), 1.0)
         phases = (
@@ -399,13 +404,14 @@ def _serial_ns(
         )
         return own_ns + float(row["outside_client_ns"]) + math.fsum(phases)
 
-    def awaited(chain: Mapping[str, Any]) -> Mapping[str, Any]:
-        if chain["calls"] is None:
-            return chain
-        called_ns = chain["attempts"] * whole(chain["calls"])
-        return {**chain, "remote_ns": chain["remote_ns"] + called_ns}
-
-    return {name: whole(name) for name in services}
+    # Services without calls come first, then those that call them alone, and so on.
+    called = {
+        name: {chain["calls"] for chains in row["phases"] for chain in chains} - {None}
+        for name, row in services.items()
+    }
+    for name in TopologicalSorter(called).static_order():
+        found[name] = whole(services[name])
+    return {name: found[name] for name in services}
 
 
 def _phase_ns(

@@ -249,13 +249,16 @@ def _begin(plan: Plan, guess: float, at: Callable[[float], Measured]) -> _Begun 
     least = LEAST_RPS / min(plan.needed_rps.values())
     low = max(guess * _LEAST_SHARE, least)
     high, binding = math.inf, Binding("utilization", "cores")
+    polling = False
     for left in reversed(range(_LOWERED + 1)):
         idle = at(low)
-        polling = idle.saturated is None and idle.core_utilization >= 1.0
+        if not polling and idle.core_utilization >= 1.0:
+            # Overloaded cores are busy all the time, too, but not those of a server without work.
+            polling = at(least).core_utilization >= 1.0
         broken = idle.broken(plan.limits.utilization_ratio, polling=polling)
         if broken is None:
             return _Begun(low=low, high=high, binding=binding, polling=polling)
-        if broken.kind == "p99" or not left or low <= least:
+        if not left or low <= least:
             break
         low, high, binding = max(low * _LEAST_SHARE, least), low, broken
     for service, slo_us in idle.slo_us.items():

@@ -114,9 +114,10 @@ def _differences(answer: Mapping[str, Any]) -> Iterator[str]:
         return
     yield ""
     yield "Where the answers disagree at the simulated fleet's load: closed form, simulated"
+    width = max([_SYSTEM_WIDTH - 2, *(len(system) + 1 for system, _ in rows)])
     for system, difference in rows:
         values = f"{_value(difference['closed_form'])}, {_value(difference['simulated'])}"
-        yield f"  {system + ' ':{_SYSTEM_WIDTH - 2}}{difference['what']}: {values}"
+        yield f"  {system:{width}}{difference['what']}: {values}"
     for number, why in enumerate(dict.fromkeys(difference["why"] for _, difference in rows)):
         yield from textwrap.wrap(
             why,

@@ -119,11 +119,10 @@ def _fails(binding: str, seeds: int) -> Look:
 
 def _lacks_responses(limited: Limited, row: Mapping[str, Any]) -> bool:
     """Return whether a limited percentile of a service would be that of requests without an end."""
-    requests = row["completed_count"] + row["timed_out_count"]
     shares = [share for name, share in _BEYOND.items() if name in limited.limits]
     if limited.slo and row["slo_us"] is not None:
         shares.append(_BEYOND["p99_us"])
-    return bool(shares) and row["timed_out_count"] > min(shares) * requests
+    return bool(shares) and row["unanswered_ratio"] > min(shares)
 
 
 def _ratios(limited: Limited, row: Mapping[str, Any]) -> dict[str, float]:

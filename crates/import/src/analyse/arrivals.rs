@@ -23,7 +23,7 @@ pub(crate) struct Window {
 
 /// The fewest starts of which some may count as far from the others.
 const ENOUGH: usize = 50;
-/// The share of the starts, the first and the last, that may be far from the others.
+/// The share of the starts, at either end, that may be far from the others.
 const FAR_SHARE: f64 = 0.02;
 /// A start is far if the time from the first to the last start is this many times the time that the
 /// other starts take.
@@ -41,7 +41,8 @@ impl Arrivals {
             Some([_, last]) if start_ns > last.0 => *last = (start_ns, place.to_owned()),
             Some(_) => {}
         }
-        self.after_ns.add(start_ns as f64 - self.origin_ns as f64);
+        self.after_ns
+            .add((i128::from(start_ns) - i128::from(self.origin_ns)) as f64);
     }
 
     /// The time in which the requests arrived; `None` if all started at the same time.
@@ -55,7 +56,7 @@ impl Arrivals {
             return None;
         }
         let sorted = self.after_ns.sorted();
-        let skipped = (sorted.len() as f64 * FAR_SHARE).ceil() as usize;
+        let skipped = (sorted.len() as f64 * FAR_SHARE) as usize;
         let most = sorted.get(skipped).zip(sorted.iter().nth_back(skipped));
         let most_s = most.map_or(0.0, |(from, to)| (to - from) / 1e9);
         let is_far = sorted.len() >= ENOUGH && most_s > 0.0 && whole_s > FAR * most_s;

@@ -252,8 +252,8 @@ struct Largest {
     count: u32,
     now: usize,
     before: usize,
-    /// Whether a request is in progress whose response will be the first.
-    begun: bool,
+    /// The number of requests in progress.
+    begun: usize,
 }
 
 /// The expected size of a response.
@@ -291,15 +291,15 @@ impl Sizes {
             return Expected::Bytes(sizes.now.max(sizes.before));
         }
         match sizes.begun {
-            true => Expected::Soon,
-            false => Expected::Unknown,
+            0 => Expected::Unknown,
+            _ => Expected::Soon,
         }
     }
 
     /// Records that a request has begun.
     fn begin(&self, method: usize) {
         if let Some(mut sizes) = self.of(method) {
-            sizes.begun = true;
+            sizes.begun += 1;
         }
     }
 
@@ -307,7 +307,7 @@ impl Sizes {
     /// was answered with an error, the next request is the first.
     fn end(&self, method: usize) {
         if let Some(mut sizes) = self.of(method) {
-            sizes.begun = false;
+            sizes.begun = sizes.begun.saturating_sub(1);
         }
     }
 

@@ -69,6 +69,8 @@ pub struct GrpcClient {
     /// The sender of calls to the thread. `None` once the client is dropped, which ends the thread.
     orders: Option<mpsc::UnboundedSender<Order>>,
     thread: Option<JoinHandle<()>>,
+    /// The process that has the thread.
+    process: u32,
 }
 
 impl std::fmt::Debug for GrpcClient {
@@ -159,6 +161,7 @@ impl GrpcClient {
             idempotent: HashSet::new(),
             orders: Some(orders),
             thread: Some(thread),
+            process: std::process::id(),
         })
     }
 
@@ -514,6 +517,11 @@ fn chain(compressed: bool, cost: &Cost, sent: &Steps, received: &Steps) -> Trail
 
 impl Drop for GrpcClient {
     fn drop(&mut self) {
+        if std::process::id() != self.process {
+            // A forked child does not have the thread.
+            std::mem::forget((self.orders.take(), self.thread.take()));
+            return;
+        }
         self.orders = None;
         if let Some(thread) = self.thread.take() {
             // The thread panics only if a library does.
