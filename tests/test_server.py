@@ -489,17 +489,22 @@ def test_settings_of_another_type_are_refused_by_name(
 
 
 FORKED = """
-import os, socket, sys
+import os, sys, threading
 from accelflow import Client, Server
 
+async def text(arguments):
+    return arguments["s"]
+
 server = Server(sys.argv[1])
-server.handle("text", lambda arguments: arguments["s"])
+server.handle("text", text)
 with server:
     client = Client(sys.argv[1], f"127.0.0.1:{server.port}")
     assert client.call("text", {"s": "before"}) == "before"
     child = os.fork()
     if child == 0:
         del client
+        # There is no other thread here that the child could wait for.
+        threading.Event.wait = lambda *_: os._exit(1)
         sys.exit(7)  # leaves the block
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
     assert client.call("text", {"s": "after"}) == "after"

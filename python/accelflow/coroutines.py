@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import functools
 import logging
+import os
 import secrets
 import threading
 import weakref
@@ -22,14 +23,17 @@ _LOG: Final = logging.getLogger("accelflow.server")
 #: How long coroutines may take to be cancelled when the server stops.
 _FAREWELL_S: Final = 5.0
 
-#: How long an event loop may take for a step; one that takes longer counts as blocked.
-_STEP_S: Final = 1.0
+#: How long the event loop's thread may take for its last steps, after that farewell.
+_LAST_STEPS_S: Final = 1.0
 
 
 class Coroutines:
     """The event loop for coroutine handlers, on a thread that the first one starts.
 
-    The loop ends when :meth:`stop` is called or its server is no longer used.
+    The loop ends when :meth:`stop` is called or its server is no longer used. The native server
+    keeps the handlers, which the garbage collector cannot see. A handler that refers to the server,
+    such as a method of an object that holds it, therefore keeps the server in use: only
+    :meth:`stop` then ends the loop and its thread.
     """
 
     def __init__(self, server: object) -> None:
@@ -37,9 +41,12 @@ class Coroutines:
         # The native server may release its handlers, and with them this object, much later than
         # the server itself is released. The program's end needs no end of the loop.
         weakref.finalize(server, self._abandon).atexit = False
-        self._lock = threading.Lock()
+        # The garbage collector may run a __del__ that stops the server while a thread holds this.
+        self._lock = threading.RLock()
         self._stopped = False
         self._thread: _LoopThread | None = None
+        #: The process that has begun coroutines. A fork of it has no thread that runs them.
+        self._process: int | None = None
 
     def begin(
         self, name: str, coroutine: Coroutine[Any, Any, Any], promise: _native.Promise
@@ -48,13 +55,17 @@ class Coroutines:
 
         Raises AccelflowError once the server has stopped.
         """
+        answering = in_scope(_native.current_scope(), coroutine)
+        # Before the lock is taken: a fork that inherits a lock that is held must not wait for it.
+        self._process = os.getpid()
         try:
-            loop = self._running()
+            # The loop begins to end under the same lock, and so runs whatever it is given here.
+            with self._lock:
+                self._running().call_soon_threadsafe(_begin, name, answering, promise)
         except BaseException:
+            answering.close()
             coroutine.close()
             raise
-        answering = in_scope(_native.current_scope(), coroutine)
-        loop.call_soon_threadsafe(_begin, name, answering, promise)
 
     @property
     def here(self) -> bool:
@@ -64,19 +75,23 @@ class Coroutines:
     def stop(self) -> None:
         """Cancel coroutines that still run, and end the event loop and its thread.
 
-        A loop that is blocked is left behind; it ends when its coroutine no longer blocks.
+        A loop that takes too long is left behind, for example one that a coroutine blocks. It ends
+        once it is free. In a fork of the process this does nothing.
         """
+        if self._in_fork():
+            return
         with self._lock:
             thread = None if self._stopped else self._thread
             self._stopped = True
         if thread is None:
             return
         thread.end()
-        if thread.ending.wait(_STEP_S):
-            thread.join(_FAREWELL_S + _STEP_S)
+        if thread.ending.wait(_FAREWELL_S):
+            thread.join(_FAREWELL_S + _LAST_STEPS_S)
         if thread.is_alive():
             _LOG.warning(
-                "a coroutine of a handler blocks its event loop: the server has stopped without it"
+                "the event loop of coroutine handlers has not ended in time: the server has stopped"
+                " without it"
             )
 
     def _abandon(self) -> None:
@@ -84,30 +99,37 @@ class Coroutines:
 
         This neither waits nor takes a lock, since the garbage collector may call it on any thread.
         """
+        if self._in_fork():
+            return
         self._stopped = True
         if self._thread is not None:
             self._thread.end()
 
+    def _in_fork(self) -> bool:
+        return self._process not in (None, os.getpid())
+
     def _running(self) -> asyncio.AbstractEventLoop:
-        with self._lock:
-            if self._thread is None and not self._stopped:
-                thread = _LoopThread()
-                thread.start()
-                self._thread = thread
-            if self._thread is None or self._stopped:
-                if self._thread is not None:
-                    # _abandon takes no lock, and may have missed a new thread.
-                    self._thread.end()
-                message = "the server has stopped"
-                raise AccelflowError(message)
-            return self._thread.loop
+        """Return the loop, which the caller, who holds the lock, keeps from ending."""
+        if self._thread is None and not self._stopped:
+            thread = _LoopThread(self._lock)
+            thread.start()
+            self._thread = thread
+        if self._thread is None or self._stopped or self._thread.ending.is_set():
+            if self._thread is not None:
+                # _abandon takes no lock, and may have missed a new thread.
+                self._thread.end()
+            message = "the server has stopped"
+            raise AccelflowError(message)
+        return self._thread.loop
 
 
 class _LoopThread(threading.Thread):
     """A thread with an event loop, which runs until :meth:`end` whatever its tasks raise."""
 
-    def __init__(self) -> None:
+    def __init__(self, lock: threading.RLock) -> None:
+        """Prepare the loop. It gets no more work once it has begun to end under `lock`."""
         super().__init__(name="accelflow-async", daemon=True)
+        self._lock = lock
         self.loop: Final = asyncio.new_event_loop()
         #: Set when the loop has begun to end.
         self.ending: Final = threading.Event()
@@ -130,17 +152,34 @@ class _LoopThread(threading.Thread):
             self.loop.call_soon_threadsafe(self._begin_to_end)
 
     def _begin_to_end(self) -> None:
-        if self.ending.is_set():
-            return
-        self.ending.set()
-        self._farewell = self.loop.create_task(self._cancel_all())
+        with self._lock:
+            if self.ending.is_set():
+                return
+            self.ending.set()
+        self.loop.call_later(_FAREWELL_S, self._finish)
+        self._cancel_all()
 
-    async def _cancel_all(self) -> None:
-        tasks = asyncio.all_tasks() - {asyncio.current_task()}
+    def _cancel_all(self) -> None:
+        """Cancel all tasks, then those that they have begun meanwhile, and end the loop.
+
+        No task does this, since a handler may cancel all tasks, too.
+        """
+        tasks = asyncio.all_tasks(self.loop)
+        if not tasks:
+            # Behind the callbacks that answer the requests of the last tasks.
+            self.loop.call_soon(self._finish)
+        left = set(tasks)
+
+        def has_ended(task: asyncio.Task[Any]) -> None:
+            left.discard(task)
+            if not left:
+                self._cancel_all()
+
         for task in tasks:
+            task.add_done_callback(has_ended)
             task.cancel()
-        if tasks:
-            await asyncio.wait(tasks, timeout=_FAREWELL_S)
+
+    def _finish(self) -> None:
         self._ended = True
         self.loop.stop()
 

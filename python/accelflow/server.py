@@ -221,10 +221,11 @@ class Server:
     def stop(self, grace_s: float = 10.0) -> int:
         """Stop listening, and wait up to `grace_s` for requests that have begun to arrive.
 
-        Then cancel coroutines that still run, and close the other connections. Cancelled coroutines
-        have up to 5 s to end, but a coroutine that blocks the event loop is left behind after 1 s,
-        with a warning in the log. Returns the number of connections that were closed before their
-        requests had ended. A second call does nothing.
+        Then close the other connections, and cancel coroutines that still run. An event loop whose
+        coroutine blocks it has up to 5 s to become free, and cancelled coroutines then have up to
+        5 s to end. An event loop that takes longer is left behind, with a warning in the log.
+        Returns the number of connections that were closed before their requests had ended. A second
+        call does nothing, and neither does one in a fork of the server's process.
 
         Raises AccelflowError if a coroutine handler calls this method, since the handler would wait
         for itself, and InputError for a time that is not from 0 to 1e9 seconds.
@@ -318,8 +319,8 @@ class Server:
         """Serve later requests with other traces; return the number of replacements so far.
 
         The number includes this one. Requests in progress are completed with the traces that they
-        began with. Raises AccelflowError for
-        traces that do not fit; the server then keeps the old ones.
+        began with. Raises AccelflowError for traces that do not fit; the server then keeps the old
+        ones.
         """
         instance_of("traces", traces, (ServerTraces,), "a ServerTraces")
         turn = self._native.set_traces(traces)
