@@ -5,6 +5,8 @@ import functools
 import json
 import math
 import runpy
+import subprocess
+import sys
 import zlib
 from collections.abc import Callable, Iterator
 from json import loads as read
@@ -193,6 +195,130 @@ def test_a_function_whose_file_has_changed_is_refused(tmp_path: Path) -> None:
             offload(found[name])
 
 
+#: A function, with parts of it that do not change its name, its parameters or its first line.
+CHANGING = """
+def f(a, x=7):
+    y = 8
+    def g(b=1.0):
+        return {} if b else x
+    return g(), y
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("a + 1", "a - 100"),
+        ("a + 1", "a + 1000"),
+        ("a + x", "a + yyy.x"),
+        ("(a, x)", "(a,  y)"),
+        ("0.0, x, y", "-0.0, x, y"),
+        ("1, x, y", "True, x, y"),
+        ("a in {1, 2}", "a in {1, 200}"),
+        ("lambda: a", "lambda *a: a"),
+    ],
+)
+def test_a_function_whose_body_has_changed_in_its_file_is_refused(
+    tmp_path: Path, before: str, after: str
+) -> None:
+    path = tmp_path / "changed.py"
+    path.write_text(CHANGING.format(before))
+    function = runpy.run_path(str(path))["f"]
+    assert repr(offload(function)(1)[1]) == "8"
+    path.write_text(CHANGING.format(after))
+    with pytest.raises(InputError, match="offload = 'f': must be a function whose source"):
+        offload(function)
+
+
+#: Code that depends on the rest of its file.
+UNCHANGED = """
+from __future__ import annotations
+import functools, json
+from accelflow import offload
+
+def bare(function):
+    return function
+
+def outer(c):
+    @offload
+    @bare
+    def inner(a: Unknown, *, b: int = 2) -> Unknown:
+        '''Has a docstring.'''
+        x: Unknown = json.loads("[1]")
+        def nested(d: Unknown = -0.0): return a in {1, 2, 3}, d, c
+        class Local:
+            '''Has attributes.'''
+            def __init__(self): self.one, self.__two, self.three = "1", 2, 1e999 - 1e999
+        try:
+            return [nested() for _ in x], Local().three, b"x", f"{a!r:>3}"
+        finally:
+            x.clear()
+    return inner
+
+class Base:
+    def half(self, a): return a / 2
+
+class Odd(Base):
+    @offload
+    def half(self, a): return super().half(a), json.dumps(dict(__a=a))
+
+@offload
+async def later(a):
+    async with a: return [x async for x in a]
+
+@offload
+def keywords(a): return dict(__a=a)
+
+@offload
+def parameters(a, __b=2): return a + __b
+"""
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_function_whose_file_has_not_changed_is_recorded(tmp_path: Path) -> None:
+    path = tmp_path / "unchanged.py"
+    path.write_text(UNCHANGED)
+    found = runpy.run_path(str(path))
+    inner = found["outer"](5)
+    assert repr(inner(1)) == "([(True, -0.0, 5)], nan, b'x', '  1')"
+    assert calls(inner) == ["Dser"]
+    assert found["Odd"]().half(3) == (1.5, '{"__a": 3}')
+    assert found["keywords"](1) == {"__a": 1}
+    assert found["parameters"](1) == 3
+
+
+def test_code_that_its_loader_has_changed_is_recorded() -> None:
+    # pytest rewrites the assert statements of this module.
+    @offload
+    def asserts(text: str) -> object:
+        assert text == "[1]"
+        return json.loads(text)
+
+    assert asserts("[1]") == [1]
+    assert calls(asserts) == ["Dser"]
+
+
+def test_bytes_in_functions_are_not_compared_with_text(tmp_path: Path) -> None:
+    path = tmp_path / "joins.py"
+    path.write_text(
+        "from accelflow import offload\n"
+        "@offload\ndef f(a): return a + b'b'\n"
+        "assert f(b'a') == b'ab'\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-bb", str(path)], capture_output=True, text=True, timeout=100, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def private_parameter() -> Callable[..., object]:
+    class Secret:
+        def show(self, __hidden: int) -> int:
+            return 1
+
+    return Secret.show
+
+
 def private() -> Callable[..., object]:
     class Secret:
         __hidden = 1
@@ -209,6 +335,7 @@ def private() -> Callable[..., object]:
         (lambda: offload(lambda text: [text]), "and not a lambda"),
         (lambda: offload(len), "must be a function defined with def"),
         (lambda: offload(private()), "must not use private names"),
+        (lambda: offload(private_parameter()), "must not use private names"),
         (
             lambda: offload(checked(parse)),
             "offload = 'parse': must be the innermost decorator, directly above def: another",

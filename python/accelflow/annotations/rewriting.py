@@ -9,9 +9,13 @@ the copy has no variables of its own. Calls of functions that look at the callin
 from __future__ import annotations
 
 import ast
+import functools
 import inspect
+import itertools
 import textwrap
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
+from importlib.machinery import SourceFileLoader
 from types import CodeType, FunctionType
 from typing import Any, Final
 
@@ -46,7 +50,7 @@ def rewritten(function: FunctionType, call: Callable[..., object]) -> FunctionTy
             factory.body.insert(0, definition)
     tree = ast.fix_missing_locations(tree)
     code = _inner(_inner(compile(tree, function.__code__.co_filename, "exec"), _FACTORY), _COPY)
-    if inspect.getargs(code) != inspect.getargs(function.__code__):
+    if inspect.getargs(code) != inspect.getargs(function.__code__) or _has_changed(function):
         raise _changed(function)
     cells = dict(zip(free, function.__closure__ or (), strict=True))
     code = code.replace(co_name=function.__name__, co_qualname=function.__qualname__)
@@ -81,7 +85,7 @@ def _definition(function: FunctionType) -> ast.FunctionDef | ast.AsyncFunctionDe
         raise refused("offload", function.__qualname__, f"{allowed}, and not a lambda")
     if node.name != function.__code__.co_name:
         raise _changed(function)
-    if any(_is_private(inside) for inside in ast.walk(node)):
+    if _in_class(function.__code__) and any(_is_private(inside) for inside in ast.walk(node)):
         raise refused(
             "offload",
             function.__qualname__,
@@ -102,8 +106,80 @@ def _definition(function: FunctionType) -> ast.FunctionDef | ast.AsyncFunctionDe
 
 def _is_private(node: ast.AST) -> bool:
     """Whether a class would mangle the name of `node`."""
-    names = [getattr(node, field, None) or "" for field in ("attr", "id", "arg")]
-    return any(name.startswith("__") and not name.endswith("__") for name in names)
+    match node:
+        # The keyword of a call (ast.keyword) has a name, too, but classes leave it as it is.
+        case ast.Attribute(attr=name) | ast.Name(id=name) | ast.arg(arg=name):
+            return name.startswith("__") and not name.endswith("__")
+    return False
+
+
+def _in_class(code: CodeType) -> bool:
+    """Whether a function is defined in a class, perhaps within a method."""
+    parts = code.co_qualname.split(".")
+    # The names of functions are followed by <locals>, those of classes are not.
+    return any("<locals>" not in (outer, inner) for outer, inner in itertools.pairwise(parts))
+
+
+def _has_changed(function: FunctionType) -> bool:
+    """Whether the file of `function` has other code in its place; False if that is unknown."""
+    loader = function.__globals__.get("__loader__")
+    if loader is not None and type(loader) is not SourceFileLoader:
+        return False  # Other loaders, such as pytest's, may change the code that they load.
+    code = function.__code__
+    # Calls of imported names, private names and __future__ depend on the rest of the file, so that
+    # the definition alone would have other code.
+    lines, _ = inspect.findsource(function)
+    try:
+        module = _compiled("".join(lines), code.co_filename)
+    except (SyntaxError, ValueError):
+        return False  # An interactive cell, for example, may have an await outside functions.
+    return not any(
+        found.co_name == code.co_name
+        and found.co_firstlineno == code.co_firstlineno
+        and _are_equal(found, code)
+        for found in _within(module)
+    )
+
+
+@functools.lru_cache(maxsize=4)
+def _compiled(source: str, path: str) -> CodeType:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # The warnings were shown when the file was loaded.
+        found: CodeType = compile(source, path, "exec", dont_inherit=True)
+    return found
+
+
+def _within(code: CodeType) -> Iterator[CodeType]:
+    """Yield all code within `code`."""
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield constant
+            yield from _within(constant)
+
+
+def _are_equal(one: object, other: object) -> bool:
+    """Whether constants, or the code of functions, are equal and of the same type."""
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, CodeType) and isinstance(other, CodeType):
+        return _parts(one) == _parts(other) and _are_equal(_constants(one), _constants(other))
+    if isinstance(one, tuple) and isinstance(other, tuple):
+        return len(one) == len(other) and all(map(_are_equal, one, other))
+    if isinstance(one, frozenset):
+        return one == other  # Their order is arbitrary.
+    return repr(one) == repr(other)  # This tells -0.0 from 0.0, and nan is like nan.
+
+
+def _parts(code: CodeType) -> tuple[object, ...]:
+    variables = (code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)
+    return code.co_code, code.co_exceptiontable, inspect.getargs(code), variables
+
+
+def _constants(code: CodeType) -> tuple[object, ...]:
+    if code.co_flags & inspect.CO_OPTIMIZED:
+        return code.co_consts
+    # The code of a class. Python 3.13.0 puts the names of its attributes there in any order.
+    return tuple(constant for constant in code.co_consts if not isinstance(constant, tuple))
 
 
 def _changed(function: FunctionType) -> InputError:
@@ -137,7 +213,11 @@ def _inner(code: CodeType, name: str) -> CodeType:
 
 def _with_call(code: CodeType, call: Callable[..., object]) -> CodeType:
     """Put `call` in the place of its name into the constants of `code` and of the code within."""
-    constants: list[object] = [call if found == _CALL else found for found in code.co_consts]
+    constants: list[object] = [
+        # Bytes must not be compared with text: python -b warns of it.
+        call if isinstance(found, str) and found == _CALL else found
+        for found in code.co_consts
+    ]
     within = (
         _with_call(found, call) if isinstance(found, CodeType) else found for found in constants
     )
