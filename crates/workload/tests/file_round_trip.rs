@@ -126,7 +126,7 @@ fn costs() -> impl Strategy<Value = Costs> {
 
 fn chain() -> impl Strategy<Value = Chain> {
     let retry =
-        (number(0.0, 1.0), 1_u8..100, number(0.0, 1e9)).prop_map(|(odds, attempts, us)| Retry {
+        (number(0.0, 1.0), 1_u8..=64, number(0.0, 1e9)).prop_map(|(odds, attempts, us)| Retry {
             odds: Probability(odds),
             attempts,
             backoff_us: Duration(us),

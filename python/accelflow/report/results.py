@@ -165,8 +165,8 @@ class ServiceResult:
         if rate is None or not self.slo_requests:
             return rate
         # The throughput has answers alone, while requests that miss the SLO may have none.
-        in_time = self.slo_requests - self.slo_missed
-        return rate * in_time / self.completed if self.completed else 0.0
+        in_time, answered = 1 - (self.slo_missed_share or 0.0), 1 - self.unanswered_share
+        return rate * min(1.0, in_time / answered) if answered else 0.0
 
     @property
     def total_fallbacks(self) -> int:
