@@ -48,6 +48,24 @@ def test_an_annotated_function_does_what_it_did() -> None:
         render()  # type: ignore[call-arg]
 
 
+class Page:
+    @offload
+    def head(self, level: int) -> str:
+        if level:
+            return """first
+            second
+    third"""
+        return json.dumps(
+            {}
+        )
+
+
+def test_texts_of_several_lines_keep_their_indentation() -> None:
+    assert Page().head(1) == "first\n            second\n    third"
+    assert Page().head(0) == "{}"
+    assert calls(Page.head) == ["Ser"]
+
+
 def test_its_own_calls_are_recorded_with_sizes_and_where_their_data_come_from() -> None:
     render(REQUEST)
     assert calls(render) == ["CRC32", "Dcmp", "Dser", "Ser", "Cmp"]

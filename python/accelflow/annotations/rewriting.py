@@ -12,7 +12,6 @@ import ast
 import functools
 import inspect
 import itertools
-import textwrap
 import warnings
 from collections.abc import Callable, Iterator
 from importlib.machinery import SourceFileLoader
@@ -77,10 +76,14 @@ def _definition(function: FunctionType) -> ast.FunctionDef | ast.AsyncFunctionDe
     allowed = "must be a function whose source is in a file"
     try:
         lines, first = inspect.getsourcelines(function)
-        tree = ast.parse(textwrap.dedent("".join(lines)))
+        # The lines of an indented function stay as they are, for the texts within them.
+        outer = int(lines[0][:1].isspace())
+        tree = ast.parse("if True:\n" * outer + "".join(lines))
     except (OSError, TypeError, SyntaxError):
         raise refused("offload", function.__qualname__, allowed) from None
-    node = tree.body[0] if tree.body else None
+    node: ast.AST | None = tree.body[0] if tree.body else None
+    if outer and isinstance(node, ast.If):
+        node = node.body[0]
     if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
         raise refused("offload", function.__qualname__, f"{allowed}, and not a lambda")
     if node.name != function.__code__.co_name:
@@ -91,7 +94,7 @@ def _definition(function: FunctionType) -> ast.FunctionDef | ast.AsyncFunctionDe
             function.__qualname__,
             "must not use private names (such as __secret) of its class",
         )
-    ast.increment_lineno(tree, first - 1)
+    ast.increment_lineno(tree, first - 1 - outer)
     node.name, node.decorator_list = _COPY, []
     node.body = [_Calls().visit(statement) for statement in node.body]
     # They were evaluated when the original was defined.
