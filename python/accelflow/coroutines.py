@@ -166,8 +166,8 @@ class _LoopThread(threading.Thread):
         """
         tasks = asyncio.all_tasks(self.loop)
         if not tasks:
-            # Behind the callbacks that answer the requests of the last tasks.
-            self.loop.call_soon(self._finish)
+            # Behind the callbacks that answer the requests of the last tasks, or begin others.
+            self.loop.call_soon(self._finish_if_idle)
         left = set(tasks)
 
         def has_ended(task: asyncio.Task[Any]) -> None:
@@ -178,6 +178,12 @@ class _LoopThread(threading.Thread):
         for task in tasks:
             task.add_done_callback(has_ended)
             task.cancel()
+
+    def _finish_if_idle(self) -> None:
+        if asyncio.all_tasks(self.loop):
+            self._cancel_all()
+        else:
+            self._finish()
 
     def _finish(self) -> None:
         self._ended = True

@@ -230,22 +230,24 @@ def alone_in(folder: Path) -> Iterator[None]:
             try:
                 yield
             finally:
-                with suppress(OSError):  # another user's file may stay
-                    place.unlink(missing_ok=True)
+                if lock is not None:
+                    with suppress(OSError):  # another user's file may stay
+                        place.unlink(missing_ok=True)
             return
 
 
 @contextmanager
 def _opened(place: Path) -> Iterator[TextIO | None]:
     """Open the file of a lock, which may be another user's; None if that user keeps it private."""
+    # Not to write, which only the owner may. A pipe would block otherwise.
+    how = os.O_RDONLY | os.O_CREAT | os.O_NONBLOCK
     try:
-        # Not to write, which only the owner may. A pipe would block otherwise.
-        handle = os.open(place, os.O_RDONLY | os.O_CREAT | os.O_NONBLOCK, 0o666)
+        handle = os.open(place, how, 0o666)
     except PermissionError:
-        if not place.exists():
-            raise
-        yield None
-        return
+        if place.exists():
+            yield None
+            return
+        handle = os.open(place, how, 0o666)  # unless it has gone away meanwhile
     with os.fdopen(handle, encoding="utf-8") as file:
         yield file
 

@@ -494,6 +494,18 @@ fn wrapped_numbers_that_are_not_finite_are_refused() {
     }
 }
 
+/// A length-delimited field with a number below 16.
+fn part(number: u8, content: &[u8]) -> Vec<u8> {
+    let mut out = vec![number << 3 | 2];
+    let mut left = content.len();
+    while left >= 0x80 {
+        out.push(left as u8 | 0x80);
+        left >>= 7;
+    }
+    out.push(left as u8);
+    [&out, content].concat()
+}
+
 /// Regression: the library merges the pieces of a message, so a type and a content in different
 /// pieces made an `Any` whose content nobody had checked. Nested deeply, it ended the process.
 #[test]
@@ -508,40 +520,72 @@ fn any_in_pieces_is_refused() {
     "#;
     let schema = Schema::parse(interface).expect("a constant");
     let kind = schema.message("Open").expect("declared");
-    let field = |number: u8, content: &[u8]| {
-        let mut out = vec![number << 3 | 2];
-        let mut left = content.len();
-        while left >= 0x80 {
-            out.push(left as u8 | 0x80);
-            left >>= 7;
-        }
-        out.push(left as u8);
-        [&out, content].concat()
-    };
     let read = |bytes: &[u8]| message_to_json(&kind, bytes, &Limits::default());
-    let any = field(1, b"x/google.protobuf.Any");
-    let deep = (0..5_000).fold(Vec::new(), |inner, _| {
-        [&any[..], &field(2, &inner)].concat()
-    });
-    let content = field(2, &deep);
-    let whole = read(&field(1, &[&any[..], &content].concat()));
+    let any = part(1, b"x/google.protobuf.Any");
+    let deep = (0..5_000).fold(Vec::new(), |inner, _| [&any[..], &part(2, &inner)].concat());
+    let content = part(2, &deep);
+    let whole = read(&part(1, &[&any[..], &content].concat()));
     assert_eq!(whole.expect_err("it is deep").reason(), "too_deep");
-    let pieces = [field(1, &any), field(1, &content)].concat();
-    let entry = |open: &[u8]| field(3, &[&[8, 1][..], open].concat());
+    let pieces = [part(1, &any), part(1, &content)].concat();
+    let entry = |open: &[u8]| part(3, &[&[8, 1][..], open].concat());
     for bytes in [
         pieces.clone(),
-        [field(2, &field(1, &any)), field(2, &field(1, &content))].concat(),
-        entry(&[field(2, &field(1, &any)), field(2, &field(1, &content))].concat()),
-        entry(&field(2, &pieces)),
+        [part(2, &part(1, &any)), part(2, &part(1, &content))].concat(),
+        entry(&[part(2, &part(1, &any)), part(2, &part(1, &content))].concat()),
+        entry(&part(2, &pieces)),
     ] {
         let error = read(&bytes).expect_err("it is in pieces");
         assert!(error.to_string().contains("comes twice"), "{error}");
     }
     // Entries of a map may have the same key, and the last one counts.
-    let twice = [entry(&field(2, b"")), entry(&field(2, b""))].concat();
+    let twice = [entry(&part(2, b"")), entry(&part(2, b""))].concat();
     assert!(read(&twice).is_ok());
     let infinite = [&[9][..], &f64::INFINITY.to_le_bytes()].concat();
-    let url = field(1, b"x/google.protobuf.DoubleValue");
-    let error = read(&field(1, &[url, field(2, &infinite)].concat())).expect_err("infinite");
+    let url = part(1, b"x/google.protobuf.DoubleValue");
+    let error = read(&part(1, &[url, part(2, &infinite)].concat())).expect_err("infinite");
     assert!(error.to_string().contains("must be finite"), "{error}");
+}
+
+/// Regression: extensions were skipped, so the content of an `Any` in one was unchecked.
+#[test]
+fn any_in_extensions_is_checked() {
+    let interface = r#"
+        syntax = "proto2";
+        import "google/protobuf/any.proto";
+        import "google/protobuf/wrappers.proto";
+        message Ext { optional int32 number = 1; extensions 9 to 15; }
+        extend Ext { optional google.protobuf.Any held = 9; }
+        extend Ext { optional google.protobuf.DoubleValue wrapped = 10; repeated int32 many = 11; }
+        service S { rpc Echo(Ext) returns (Ext); }
+    "#;
+    let schema = Schema::parse(interface).expect("a constant");
+    let kind = schema.message("Ext").expect("declared");
+    let read = |bytes: &[u8]| message_to_json(&kind, bytes, &Limits::default());
+    let any = part(1, b"x/Ext");
+    let nested = |levels: usize| {
+        (0..levels).fold(Vec::new(), |inner, _| {
+            part(9, &[&any[..], &part(2, &inner)].concat())
+        })
+    };
+    assert!(read(&nested(20)).is_ok());
+    assert_eq!(
+        read(&nested(5_000)).expect_err("it is deep").reason(),
+        "too_deep"
+    );
+    let pieces = [part(9, &any), part(9, &part(2, &nested(5_000)))].concat();
+    let error = read(&pieces).expect_err("it is in pieces").to_string();
+    assert!(error.contains("comes twice"), "{error}");
+    let infinite = [&[9][..], &f64::INFINITY.to_le_bytes()].concat();
+    let error = read(&part(10, &infinite))
+        .expect_err("it is infinite")
+        .to_string();
+    assert!(error.contains("must be finite"), "{error}");
+    let many = part(11, &[7; 20]);
+    let few = Limits {
+        max_elements: 20,
+        ..Limits::default()
+    };
+    assert!(read(&many).is_ok());
+    let error = message_to_json(&kind, &many, &few).expect_err("one too many");
+    assert_eq!(error.reason(), "too_large");
 }

@@ -193,6 +193,11 @@ fn sampling_share(sampling: Sampling, options: &Options, findings: &mut Findings
         ),
     };
     findings.say(Sure::Understood, what, 1, done);
+    if options.sampling.is_none() && sampling.limited && sampling.range.is_some() {
+        let what = "sampling of some spans keeps no certain share (`sampler.type`)";
+        let done = "the share that others state is taken for all: give `sampling` if it differs";
+        findings.say(Sure::Guessed, what, 1, done);
+    }
     share
 }
 

@@ -66,6 +66,12 @@ fn a_sampler_without_a_certain_share_changes_no_rates() {
     assert!((rate(&limited) - 100.0).abs() < 1e-6);
     let what = "sampling that keeps no certain share (`sampler.type`)";
     assert_eq!(count(&limited, "understood", what), 1);
+    // Jaeger's sampler of rare operations stands beside the share of the others.
+    let both = text("probabilistic").replacen("probabilistic", "lowerbound", 1);
+    let both = imported(&both);
+    assert!((rate(&both) - 200.0).abs() < 1e-6);
+    let what = "sampling of some spans keeps no certain share";
+    assert_eq!(count(&both, "guessed", what), 1);
 }
 
 /// Requests whose call fails `failures` times; `ends` tells whether the last attempt fails, too.

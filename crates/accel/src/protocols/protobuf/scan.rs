@@ -79,12 +79,11 @@ impl Scan<'_> {
             }
             self.budget.elements(1)?;
             found += 1;
-            let place = shape.and_then(|shape| Some((shape, shape.place(number)?)));
-            match place {
-                Some((shape, place)) => {
-                    self.is_whole(&shape.fields[place], start, &mut single)?;
-                    self.known(&shape.fields[place], wire, start, end, depth)?;
-                    if shape.wraps_float {
+            match shape.and_then(|shape| shape.field(number)) {
+                Some(field) => {
+                    self.is_whole(field, start, &mut single)?;
+                    self.known(field, wire, start, end, depth)?;
+                    if shape.is_some_and(|shape| shape.wraps_float) {
                         self.is_finite(wire, start)?;
                     }
                     any.note(number, start..self.at);
@@ -92,8 +91,7 @@ impl Scan<'_> {
                 None => {
                     self.skip(number, wire, start, end, depth)?;
                     if shape.is_some_and(|shape| shape.extensible) {
-                        // Only the library knows extensions: their elements are at most their
-                        // bytes.
+                        // Only the library knows whether they count.
                         self.budget.elements(self.at - start)?;
                     }
                 }

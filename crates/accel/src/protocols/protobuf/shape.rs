@@ -4,7 +4,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use prost_reflect::{Cardinality, EnumDescriptor, FieldDescriptor, Kind, MessageDescriptor, Value};
+use prost_reflect::{
+    Cardinality, EnumDescriptor, ExtensionDescriptor, FieldDescriptor, Kind, MessageDescriptor,
+    Value,
+};
 
 /// The message types and enums of an interface.
 #[derive(Debug, Default)]
@@ -41,6 +44,8 @@ pub(super) struct Shape {
     /// Whether other files may declare extensions.
     pub(super) extensible: bool,
     pub(super) is_any: bool,
+    /// The extensions of the message that the interface declares.
+    extensions: Vec<Field>,
     /// Whether the message wraps a floating-point number: its JSON is the bare number.
     pub(super) wraps_float: bool,
     /// The number of oneofs.
@@ -123,6 +128,14 @@ impl Names {
 }
 
 impl Shape {
+    /// The field or the declared extension with a number.
+    pub(super) fn field(&self, number: u32) -> Option<&Field> {
+        let extension = || self.extensions.iter().find(|field| field.number == number);
+        self.place(number)
+            .map(|place| &self.fields[place])
+            .or_else(extension)
+    }
+
     /// The place of the field with a number.
     pub(super) fn place(&self, number: u32) -> Option<usize> {
         // Most messages number their fields from 1 on.
@@ -279,8 +292,35 @@ impl Builder {
             is_any: name == "google.protobuf.Any",
             wraps_float: WRAPPED_FLOATS.contains(&name),
             oneofs: kind.oneofs().len(),
+            extensions: kind
+                .extensions()
+                .map(|field| self.extension(&field))
+                .collect(),
             names,
             fields,
+        }
+    }
+
+    fn extension(&mut self, field: &ExtensionDescriptor) -> Field {
+        let is_list = field.cardinality() == Cardinality::Repeated;
+        let holds = match (is_list, field.is_group()) {
+            (true, true) => Holds::Groups,
+            (true, false) => Holds::List {
+                packed: field.is_packed(),
+            },
+            (false, true) => Holds::Group,
+            (false, false) => Holds::One,
+        };
+        Field {
+            number: field.number(),
+            name: field.name().into(),
+            json_name: field.json_name().into(),
+            full_name: field.full_name().into(),
+            ty: self.ty(&field.kind()),
+            holds,
+            presence: true,
+            oneof: None,
+            default_fact: None,
         }
     }
 
