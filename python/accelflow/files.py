@@ -156,7 +156,9 @@ def write_whole(path: Path, write: Callable[[Path], _Found]) -> _Found:
             return write(path)
     place = Path(os.path.realpath(path))
     try:
-        handle, name = tempfile.mkstemp(prefix=".accelflow-", suffix=path.suffix, dir=place.parent)
+        # With the whole name, it could be too long.
+        prefix = f".{place.stem[:40]}-"
+        handle, name = tempfile.mkstemp(prefix=prefix, suffix=path.suffix, dir=place.parent)
     except OSError as error:
         error.filename = str(path)  # the user does not know the temporary file
         raise
