@@ -55,9 +55,7 @@ class Page:
             return """first
             second
     third"""
-        return json.dumps(
-            {}
-        )
+        return json.dumps({})
 
 
 def test_texts_of_several_lines_keep_their_indentation() -> None:
