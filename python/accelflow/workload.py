@@ -36,6 +36,7 @@ __all__ = [
     "is_file",
     "load_workload",
     "located",
+    "mean_attempts",
     "native_workload",
     "new_workload",
     "numbers_named",
@@ -383,6 +384,14 @@ def suite_text(name: str) -> str:
         raise InputError.of(error) from error
 
 
+def mean_attempts(chain: Mapping[str, Any]) -> float:
+    """Return the mean number of attempts of a chain in a file, which follow failed ones."""
+    retry = chain.get("retry")
+    if not retry:
+        return 1.0
+    return math.fsum(retry["odds"] ** before for before in range(retry["attempts"]))
+
+
 def new_workload(name: str, like: str | None = None) -> str:
     """Return the text of a file for a new workload called `name`: commented, and ready to run.
 
@@ -393,7 +402,7 @@ def new_workload(name: str, like: str | None = None) -> str:
         raise refused("name", name, "must differ from the names of the suites")
     template = suite_text(like) if like is not None else _template()
     old = f'name = "{like if like is not None else "shop"}"\n'
-    # No file has what is not UTF-8, and no name has the question mark that replaces it here.
+    # A file is UTF-8. A name that is not becomes one with question marks, which is refused.
     written = name.encode(errors="replace").decode()
     text = template.replace(old, f'name = "{written}"\n', 1)
     try:

@@ -130,10 +130,11 @@ pub(crate) fn write_base64(out: &mut Vec<u8>, bytes: &[u8]) {
     out.push(b'"');
 }
 
-/// Checks that `bytes` are one JSON text within the limits, those on its texts included.
+/// Checks that `bytes` are one JSON text within the limits, including that on bytes of text.
 ///
-/// JSON may say more than the message that it stands for: a map whose keys are no text is a list of
-/// lists, so a level of the message is up to two, and its two elements an entry are three.
+/// The limits are those of the message that the JSON stands for, and JSON may be larger: a map with
+/// keys that are not text is a list of pairs. It nests twice as deep as the map, and has three
+/// elements for each entry instead of two.
 ///
 /// # Errors
 /// `too_deep`, `too_large`, `bad_json`, `bad_utf8`.
@@ -170,7 +171,7 @@ pub(crate) fn check_bounds(bytes: &[u8], limits: &Limits) -> Result<(), AccelErr
     check(bytes, limits, |_, _| Ok(()))
 }
 
-/// Like [`check_bounds`]; `charge` is called with the length of each text, without names of members.
+/// Like [`check_bounds`], and calls `charge` with the length of each string that is a value.
 fn check(
     bytes: &[u8],
     limits: &Limits,
@@ -206,8 +207,8 @@ fn check(
     Ok(())
 }
 
-/// The length of a text of which `written` has the characters, escapes and closing quote. An escape
-/// counts as one byte, the least that it may be.
+/// The length in bytes of a JSON string. `written` is the string after its opening quote, up to and
+/// including the closing one. Each escape counts as one byte, the shortest that it may stand for.
 fn text_len(written: &[u8]) -> usize {
     let (mut length, mut at) = (0, 0);
     while let Some(byte) = written.get(at) {

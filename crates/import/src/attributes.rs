@@ -31,7 +31,7 @@ pub(crate) struct Said {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Sampled {
     Share(f64),
-    /// As many as a limit allowed, so that the share is not known.
+    /// The sampler limits the rate of samples, so their share of the requests is not known.
     Limited,
 }
 

@@ -80,7 +80,7 @@ pub struct OperationDemand {
 pub struct ChainDemand {
     /// The number of attempts, at least 1.
     pub attempts: f64,
-    /// The simulated service that each attempt calls; `None` if there is none.
+    /// The name of the simulated service that answers each attempt, if one does.
     pub calls: Option<String>,
     /// The number of operations of the chain.
     pub operations: f64,

@@ -185,7 +185,7 @@ impl Kinds {
     }
 }
 
-/// Returns `; declared: ` and the names in `declared`; empty if there are none.
+/// Returns the part of a message that lists the names in `declared`; empty without names.
 fn listed(declared: &[String]) -> String {
     match declared.is_empty() {
         true => String::new(),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
@@ -12,6 +11,7 @@ from typing import Any, Final
 from accelflow import _native
 from accelflow.errors import AccelflowError, InputError, TraceError, one_of, refused
 from accelflow.importing.workloads import Tree
+from accelflow.workload import mean_attempts
 
 __all__ = ["OPERATIONS", "has_own_traces", "operations_of", "walked_operations"]
 
@@ -114,7 +114,7 @@ def _counted(workload: Tree, name: str, path: list[Tree]) -> dict[str, float]:
 
 
 def _attempts(chain: Tree, place: str) -> float:
-    """Return the mean number of attempts of `chain`, each of which has all of its operations."""
+    """Return :func:`mean_attempts` of `chain`. Raises InputError for attempts that cannot be."""
     retry = chain.get("retry")
     if retry is None:
         return 1.0
@@ -124,7 +124,7 @@ def _attempts(chain: Tree, place: str) -> float:
     if not _is_probability(odds) or type(most) is not int or not 1 <= most <= _MOST_ATTEMPTS:
         allowed = f"must have odds from 0 to 1 and 1 to {_MOST_ATTEMPTS} attempts"
         raise refused(f"{place}.retry", retry, allowed)
-    return math.fsum(odds**before for before in range(most))
+    return mean_attempts(chain)
 
 
 def _alone(phase: Tree) -> Tree:

@@ -34,7 +34,7 @@ from accelflow.sizing.tables import (
     read_table,
     span,
 )
-from accelflow.workload import is_file, load_workload
+from accelflow.workload import is_file, load_workload, mean_attempts
 
 #: The name and version of plan files.
 SCHEMA: Final = "accelflow.plan/1"
@@ -190,14 +190,6 @@ def _callees(phase: Mapping[str, Any]) -> list[tuple[str, float]]:
         for chain in chains
         if "calls" in chain
     ]
-
-
-def mean_attempts(chain: Mapping[str, Any]) -> float:
-    """Return the mean number of attempts of a chain in a file; each follows a failed one."""
-    retry = chain.get("retry")
-    if not retry:
-        return 1.0
-    return math.fsum(retry["odds"] ** before for before in range(retry["attempts"]))
 
 
 _WORKLOAD: Final = "must be text: a suite's name, or the path of a workload's file"

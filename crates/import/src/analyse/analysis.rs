@@ -29,7 +29,7 @@ pub(crate) struct Analysis {
 
 /// The largest number of calls in all shapes together, which bounds memory.
 const MOST_ITEMS: usize = 20_000;
-/// The requests of a shape that is kept in the place of an operation's only one.
+/// A shape with this many requests is kept even if an operation loses its only shape for it.
 const FAR_MORE: u64 = 1_000;
 /// The largest number of calls of a request.
 const MOST_CALLS: usize = 256;

@@ -44,7 +44,7 @@ impl Telemetry {
         SAMPLE_RATIO.check(self.sample_ratio)?;
         let uri = self.endpoint.parse::<http::Uri>().ok();
         let uri = uri.filter(|uri| uri.scheme_str() == Some("http"));
-        // A port that does not fit 16 bits is none.
+        // `port_u16` returns None for a port above 65,535.
         let has_host = uri
             .as_ref()
             .and_then(|uri| uri.authority())

@@ -81,10 +81,10 @@ impl Scan<'_> {
             found += 1;
             match shape.and_then(|shape| shape.field(number)) {
                 Some(field) => {
-                    self.is_whole(field, start, &mut single)?;
+                    self.check_whole(field, start, &mut single)?;
                     self.known(field, wire, start, end, depth)?;
                     if shape.is_some_and(|shape| shape.wraps_float) {
-                        self.is_finite(wire, start)?;
+                        self.check_finite(wire, start)?;
                     }
                     any.note(number, start..self.at);
                 }
@@ -116,7 +116,7 @@ impl Scan<'_> {
 
     /// Refuses a wrapped number that is infinite or not a number. The library would write it as null,
     /// which stands for an absent wrapper.
-    fn is_finite(&self, wire: u8, start: usize) -> Result<(), AccelError> {
+    fn check_finite(&self, wire: u8, start: usize) -> Result<(), AccelError> {
         let read = &self.bytes[..self.at];
         let number = match wire {
             FIXED64 => read.last_chunk().map(|bytes| f64::from_le_bytes(*bytes)),
@@ -135,8 +135,8 @@ impl Scan<'_> {
 
     /// Refuses a message in several pieces, which the library would merge, if it may contain
     /// `google.protobuf.Any`: the type and the content of one could be in different pieces, and the
-    /// content unchecked. `single` has the fields with one message that have come.
-    fn is_whole(
+    /// content unchecked. `single` has the numbers of the singular message fields read so far.
+    fn check_whole(
         &self,
         field: &Field,
         start: usize,

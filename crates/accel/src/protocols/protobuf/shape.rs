@@ -302,22 +302,13 @@ impl Builder {
     }
 
     fn extension(&mut self, field: &ExtensionDescriptor) -> Field {
-        let is_list = field.cardinality() == Cardinality::Repeated;
-        let holds = match (is_list, field.is_group()) {
-            (true, true) => Holds::Groups,
-            (true, false) => Holds::List {
-                packed: field.is_packed(),
-            },
-            (false, true) => Holds::Group,
-            (false, false) => Holds::One,
-        };
         Field {
             number: field.number(),
             name: field.name().into(),
             json_name: field.json_name().into(),
             full_name: field.full_name().into(),
             ty: self.ty(&field.kind()),
-            holds,
+            holds: holds(field.cardinality(), field.is_group(), field.is_packed()),
             presence: true,
             oneof: None,
             default_fact: None,
@@ -325,19 +316,9 @@ impl Builder {
     }
 
     fn field(&mut self, field: &FieldDescriptor) -> Field {
-        let holds = if field.is_map() {
-            Holds::Map
-        } else if field.cardinality() == Cardinality::Repeated {
-            match field.is_group() {
-                true => Holds::Groups,
-                false => Holds::List {
-                    packed: field.is_packed(),
-                },
-            }
-        } else if field.is_group() {
-            Holds::Group
-        } else {
-            Holds::One
+        let holds = match field.is_map() {
+            true => Holds::Map,
+            false => holds(field.cardinality(), field.is_group(), field.is_packed()),
         };
         // A oneof of one field, such as that of an optional field, unsets nothing.
         let oneof = (field.containing_oneof()).filter(|oneof| oneof.fields().len() > 1);
@@ -400,6 +381,16 @@ impl Builder {
         }
         self.shapes.enums.push(names);
         id
+    }
+}
+
+/// The cardinality and form of a field that is no map.
+fn holds(cardinality: Cardinality, is_group: bool, packed: bool) -> Holds {
+    match (cardinality == Cardinality::Repeated, is_group) {
+        (true, true) => Holds::Groups,
+        (true, false) => Holds::List { packed },
+        (false, true) => Holds::Group,
+        (false, false) => Holds::One,
     }
 }
 
