@@ -81,8 +81,8 @@ pub struct Group {
 }
 
 impl Group {
-    /// The mean per request, in picoseconds, of `time`, which is a sum over the group's requests. 0
-    /// without requests.
+    /// Returns the mean per request, in picoseconds, of a time that is summed over the group's
+    /// requests: `time` divided by their number. 0 without requests.
     pub fn mean(&self, time: Time) -> f64 {
         ratio(time.as_ps() as f64, self.requests)
     }
@@ -117,8 +117,8 @@ impl Queue {
     }
 }
 
-/// The queue and the number of requests that piled up in a run whose load was too high. The results
-/// of such a run depend on its length.
+/// The queue and the number of requests that piled up in a run whose load was too high. The queue
+/// grows until the run ends, so the results depend on the run's length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Saturation {
     /// The queue that limits the server. It is [`Queue::Memory`] only if hardly any requests wait

@@ -3,7 +3,8 @@
 
 use accelflow_units::Time;
 
-/// The pipelines that transform messages. They serve tasks in the order in which tasks are offered.
+/// The hardware pipelines that serialize and deserialize messages. They serve tasks in the order in
+/// which tasks are offered.
 #[derive(Clone, Debug)]
 pub struct Pipelines {
     free_at: Vec<Time>,
@@ -30,8 +31,8 @@ impl Pipelines {
         }
     }
 
-    /// Assigns a task of length `duration` to the pipeline that is free first. Times `now` must not
-    /// decrease from call to call.
+    /// Assigns a task of length `duration`, offered at the time `now`, to the pipeline that is free
+    /// first. `now` must not decrease from call to call.
     pub fn offer(&mut self, now: Time, duration: Time) -> Slot {
         let mut first = 0;
         for (n, free) in self.free_at.iter().enumerate() {

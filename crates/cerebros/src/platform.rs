@@ -188,8 +188,9 @@ impl Platform {
         Bytes(wire.get() + (wire.get() as f64 * self.reservation_ratio).ceil() as u64)
     }
 
-    /// Returns whether `payload`, a payload of a call to the function `name`, fits in the memory
-    /// that the NIC reserves for it, after deserialization and with its address schema.
+    /// Returns whether a payload fits in the memory that the NIC reserves for it. `payload` belongs
+    /// to a call of the function `name`. Counted are the deserialized payload and the addresses of
+    /// its fields ([`Message::address_schema`]).
     pub fn fits(&self, name: &str, payload: &Message) -> bool {
         let wire = header_wire(name) + payload.wire();
         let needed = payload.application() + payload.address_schema();

@@ -23,7 +23,7 @@ pub struct HeaderFormat {
 
 impl HeaderFormat {
     /// Creates the format of headers with the same fields as `header`. The field with index
-    /// `marked`, counted from 0, names the function.
+    /// `marked`, counted from 0, states which function is called, by a name or an integer.
     ///
     /// # Errors
     /// [`Refusal`] if `marked` is not the index of a field, or if the field is neither a string nor
@@ -60,7 +60,8 @@ impl HeaderFormat {
     }
 }
 
-/// What Cerebros knows about one microservice: its schema map and its header format.
+/// The record of one microservice in Cerebros: the format of its headers, and its functions in the
+/// schema map (the table of functions whose calls Cerebros can process).
 #[derive(Clone, Debug)]
 pub struct Registration {
     header: HeaderFormat,
@@ -74,8 +75,9 @@ pub struct Registration {
 }
 
 impl Registration {
-    /// Registers the functions of `service` in the schema map, the most popular first, until the
-    /// map of `platform` is full.
+    /// Registers the functions of `service` in the schema map, the table of functions whose calls
+    /// Cerebros can process. The most popular functions are registered first, until the map is
+    /// full; `platform` states the size of the map.
     ///
     /// # Errors
     /// [`Refusal`] for a header format without a field that names the function.
@@ -106,8 +108,8 @@ impl Registration {
         })
     }
 
-    /// Returns whether Cerebros has the schemata of the function with index `function`: whether the
-    /// function is in the schema map.
+    /// Returns whether the function with index `function` is in the schema map, so that Cerebros
+    /// can process its calls.
     pub fn knows(&self, function: usize) -> bool {
         self.known[function]
     }
@@ -120,8 +122,8 @@ impl Registration {
         )
     }
 
-    /// The size of all type schemata: of the functions in the schema map, and of the header, which
-    /// all messages share.
+    /// The size of all type schemata, which list the types of a message's fields: those of the
+    /// functions in the schema map, and the one of the header, which all messages share.
     pub fn type_bytes(&self) -> Bytes {
         let registered = self.known.iter().zip(&self.schemata);
         let of_functions: u64 = registered
@@ -132,9 +134,10 @@ impl Registration {
         Bytes(self.header.schema.type_bytes().get() + of_functions)
     }
 
-    /// Returns the total size of the schemata for `messages` concurrent requests to each function
-    /// in the schema map. The first value is the size with one shared type schema per function, the
-    /// second the size with a whole schema for each request.
+    /// Returns the total size of the schemata (the types and addresses of message fields) for
+    /// `messages` concurrent requests to each function in the schema map. In the first value, the
+    /// types are stored once per function; in the second, once per request. Addresses are stored
+    /// per request in both.
     pub fn storage(&self, messages: u64) -> (Bytes, Bytes) {
         let schemata = self.schemata.iter().zip(&self.requests);
         let registered = self.known.iter().zip(schemata);

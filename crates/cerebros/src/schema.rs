@@ -238,7 +238,8 @@ fn varint(n: u64) -> u64 {
     u64::from((64 - n.leading_zeros()).div_ceil(7).max(1))
 }
 
-/// The amount of work to transform a payload.
+/// The amount of work to transform a payload: the number of its fields, and of the 8-byte words in
+/// its strings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Work {
     /// The number of sub-tasks, which can run in parallel: one for each field, each container and
@@ -278,8 +279,9 @@ impl Message {
         Bytes(self.fields.iter().map(Value::application).sum())
     }
 
-    /// The size of the payload's address schema, which has an 8-byte word for each address. The
-    /// address schema is part of the memory reserved for the deserialized payload (section 4.3).
+    /// The size of the payload's address schema: the memory addresses of its fields, in 8-byte
+    /// words. The address schema is part of the memory reserved for the deserialized payload
+    /// (section 4.3).
     pub fn address_schema(&self) -> Bytes {
         Bytes(8 * self.fields.iter().map(Value::addresses).sum::<u64>())
     }
@@ -301,9 +303,10 @@ impl Message {
         texts
     }
 
-    /// The cycles that a pipeline with `units` parallel field units needs to transform the payload.
-    /// Each sub-task ([`Work::fields`]) takes one cycle for its type and one for each 8-byte word
-    /// of its data, on the unit that is free first. Zero units count as one.
+    /// The cycles that a pipeline with `units` parallel units needs to transform the payload. Each
+    /// field, container and element is a sub-task ([`Work::fields`]). A sub-task takes one cycle
+    /// for its type and one for each 8-byte word of its data, on the unit that is free first. Zero
+    /// units count as one.
     pub fn pipeline_cycles(&self, units: usize) -> u64 {
         let mut free = vec![0_u64; units.max(1)];
         self.subtasks(|words, _| {
@@ -345,17 +348,18 @@ impl TypeSchema {
     }
 
     /// The size of the type schema: an 8-byte word for each field, nested fields included, and for
-    /// each type of a container's elements, keys or values.
+    /// each type of a container's elements, keys or values. A list of integers has 2 words.
     pub fn type_bytes(&self) -> Bytes {
         Bytes(8 * self.types.iter().map(Type::rows).sum::<u64>())
     }
 
-    /// Returns the size of the schemata for `messages` concurrent messages like `message`. The
-    /// first value is the size of a split schema, the second that of a whole schema for each
-    /// message. According to section 4.3, the split "roughly halves" the size.
+    /// Returns the size of the schemata for `messages` concurrent messages like `message`, stored
+    /// in two ways. A whole schema has rows of one type and one address, a word each (Fig. 5b). A
+    /// split schema stores the types once for all messages, and only the addresses for each
+    /// message.
     ///
-    /// Each row of a whole schema has a type and an address (Fig. 5b), a word each. A split schema
-    /// has the types only once.
+    /// The first value is the size with a split schema, the second that with a whole schema for
+    /// each message. According to section 4.3, the split "roughly halves" the size.
     pub fn storage(&self, message: &Message, messages: u64) -> (Bytes, Bytes) {
         let addresses = message.address_schema().get() * messages;
         (
@@ -375,8 +379,8 @@ pub fn header(name: &str) -> Message {
     ])
 }
 
-/// The size on the wire of the header of a call to the function `name`: protocol, version and kind,
-/// sequence number, name.
+/// The size on the wire of the header of a call to the function `name`: one byte for the protocol,
+/// one for version and kind, the sequence number, and the name with its length.
 pub fn header_wire(name: &str) -> Bytes {
     let length = name.len() as u64;
     Bytes(2 + varint(zigzag(1_000)) + varint(length) + length)

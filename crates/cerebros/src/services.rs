@@ -42,7 +42,7 @@ pub struct Function {
     pub nested: Vec<Call>,
 }
 
-/// A microservice: its functions, and the size of its RPC layer.
+/// A microservice: its functions, and the size of the code of its RPC layer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Service {
     /// The paper's abbreviation of the service's name, such as `UID`, or the name of a user-defined
@@ -61,8 +61,9 @@ pub struct Service {
 pub(crate) const KB: u32 = 16;
 
 impl Service {
-    /// Returns the paper's five services, in the order of its figures: UID, USR, URL, SG and CP.
-    /// Their code is in blocks of 64 bytes.
+    /// Returns the paper's five services, in the order of its figures: UID (unique ids), USR
+    /// (users), URL (short URLs), SG (social graph) and CP (compose post). Their code sizes are in
+    /// cache blocks of 64 bytes.
     pub fn all() -> [Service; 5] {
         [
             unique_id(),
@@ -73,8 +74,8 @@ impl Service {
         ]
     }
 
-    /// Divides the service's code, which must be in blocks of 64 bytes, into blocks of
-    /// `block_bytes` bytes.
+    /// Converts the service's code sizes from cache blocks of 64 bytes, which the service must
+    /// have, to blocks of `block_bytes` bytes.
     #[must_use]
     pub fn in_blocks_of(mut self, block_bytes: f64) -> Service {
         let scale = f64::from(1024 / KB) / block_bytes;
@@ -89,8 +90,8 @@ impl Service {
         self
     }
 
-    /// Returns the paper's service with this abbreviation: UID, USR, URL, SG or CP. The service's
-    /// code is in blocks of 64 bytes.
+    /// Returns the paper's service with the abbreviation `name`: UID, USR, URL, SG or CP. The
+    /// service's code sizes are in cache blocks of 64 bytes.
     ///
     /// # Errors
     /// [`Refusal`] for an unknown abbreviation.
@@ -123,7 +124,7 @@ impl Service {
     }
 
     /// The size of the service's instructions in kilobytes: first with the RPC layer, then without
-    /// it. The code must be in blocks of 64 bytes.
+    /// it. Holds only for code sizes in cache blocks of 64 bytes ([`Service::in_blocks_of`]).
     pub fn working_sets_kb(&self) -> (f64, f64) {
         let mut seen = std::collections::BTreeSet::new();
         for function in &self.functions {

@@ -13,8 +13,9 @@ pub enum Steering {
     Affinity,
 }
 
-/// The part of the NIC that chooses cores. It counts the requests of each core. Its function map has,
-/// for each core, the functions of the requests that the core got last.
+/// The part of the NIC that chooses a core for each request. It counts the unfinished requests of
+/// each core, and keeps a function map: for each core, the functions of the requests that the core
+/// got last.
 #[derive(Clone, Debug)]
 pub struct CoreSelector {
     /// The number of requests that each core has.
@@ -50,7 +51,7 @@ impl CoreSelector {
     }
 
     /// Chooses a core for a request to the function with index `function`, and counts the request
-    /// there. `None` if no core can take a request.
+    /// at this core. `None` if no core can take a request.
     pub fn select(&mut self, steering: Steering, function: usize) -> Option<Selected> {
         let cores = self.outstanding.len();
         let known = |core: usize| self.recent[core].contains(&function);

@@ -11,7 +11,8 @@ use crate::registration::Registration;
 use crate::services::Service;
 use accelflow_parameters::Refusal;
 
-/// The number of concurrent messages per function for which reports calculate the size of schemata.
+/// The number of concurrent messages per function for which reports state the memory that schemata
+/// (the types and addresses of message fields) take.
 pub const SIZED_MESSAGES: u64 = 16;
 
 /// The mean results per request of a group of requests: all requests, or those to one function.
@@ -79,11 +80,12 @@ pub struct Means {
 }
 
 impl Means {
-    /// Calculates the means of `group` on `platform`. Sorts the group's samples to find percentiles.
+    /// Calculates the means of `group` on `platform`. Sorts the group's samples to find
+    /// percentiles.
     ///
-    /// Instructions are estimated: `instructions_per_cycle` for each cycle of the business logic
-    /// without stalls, and for each cycle of the RPC layer's software, stalls included. The stalls
-    /// of this software are estimated, too: `miss_stall_cycles` for each miss.
+    /// Two values are estimates. Instructions are `instructions_per_cycle` times the cycles of the
+    /// business logic, without stalls, and of the RPC layer's software, with stalls. The stalls of
+    /// the RPC layer's software are `miss_stall_cycles` times its instruction-cache misses.
     pub fn of(platform: &Platform, group: &mut Group) -> Means {
         let count = group.requests.max(1) as f64;
         let mean = |time: Time| platform.cycles(time) / count;
@@ -146,8 +148,8 @@ pub struct Backlog {
     pub waiting: usize,
 }
 
-/// The size of schemata in bytes: with types that all messages of a function share, and with types
-/// repeated in each message.
+/// The memory for the schemata of several messages, in bytes. A schema has the types and addresses
+/// of a message's fields; the types are stored once per function, or once per message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct SchemaBytes {
     /// The size in bytes if types are stored once per function, and addresses once per message.
@@ -156,7 +158,8 @@ pub struct SchemaBytes {
     pub whole: u64,
 }
 
-/// The functions of a service that are in the schema map of Cerebros, and the sizes of their schemata.
+/// The functions of a service that are in the schema map (Cerebros's table of the functions whose
+/// calls it can process), and the sizes of their schemata.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Registered {
     /// The number of the service's functions that are in the schema map.

@@ -53,7 +53,8 @@ impl Group {
     }
 }
 
-/// A part of the processor, with its area and what the area is proportional to.
+/// A part of the processor, with its area and the quantity that determines the area, such as the
+/// number of cores.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Part {
     /// The part's name, such as `cores`, `queues` or `Ser`.
@@ -78,8 +79,8 @@ impl Area {
     /// Calculates the areas of the parts of the processor that `inputs` describes.
     ///
     /// # Errors
-    /// [`Refusal`] if 18 dispatchers, two for each of the paper's accelerators, take more area than
-    /// `queues_and_dispatchers_mm2`.
+    /// [`Refusal`] if `dispatcher_mm2` is too large: 18 dispatchers, two for each of the paper's
+    /// nine accelerators, would take more area than `queues_and_dispatchers_mm2`.
     pub fn new(inputs: AreaInputs) -> Result<Area, Refusal> {
         let printed_dispatchers = 2.0 * ACCELERATORS.len() as f64 * inputs.dispatcher_mm2;
         let printed_queues = inputs.queues_and_dispatchers_mm2 - printed_dispatchers;

@@ -92,19 +92,21 @@ impl RpcLayer {
         1.0 - self.payload_share - self.dispatch_share
     }
 
-    /// The cycles that a core takes to hand one task to the shared accelerator: the sum over all
-    /// traversals of the chip's network. Default 200.
+    /// The cycles that a core takes to hand one task to the shared accelerator: the number of
+    /// traversals of the chip's network, times the cycles of each. Default 5 x 40 = 200.
     pub fn cycles_per_offload(&self) -> f64 {
         f64::from(self.traversals) * self.traversal_cycles
     }
 
-    /// The cycles that a core takes to hand one task to the accelerator with [`Design::Coalesced`]:
-    /// the request contains the data, and the network has a low diameter. Default about 60.
+    /// The cycles that a core takes to hand one task to the accelerator under
+    /// [`Design::Coalesced`], where the request contains the data and the chip's network has a low
+    /// diameter. Default about 60: 3 traversals of about 20 cycles.
     pub fn coalesced_cycles_per_offload(&self) -> f64 {
         f64::from(self.coalesced_traversals) * self.low_diameter_cycles
     }
 
-    /// The cycles per request of the RPC layer's software that stays on the core.
+    /// The cycles per request that a core spends under `design` on the part of the RPC layer that
+    /// is still software.
     pub fn software_cycles(&self, design: Design) -> f64 {
         let share = match design {
             Design::None => 1.0,
@@ -115,7 +117,8 @@ impl RpcLayer {
         share * self.cycles
     }
 
-    /// The cycles per request that the core spends on handing tasks to the accelerator.
+    /// The cycles per request that a core spends under `design` on handing tasks to the
+    /// accelerator.
     pub fn offload_cycles(&self, design: Design) -> f64 {
         let payload = f64::from(self.payload_tasks);
         let both = payload + f64::from(self.header_tasks);
@@ -128,8 +131,8 @@ impl RpcLayer {
     }
 
     /// The cycles per request for which the accelerator works under `design`. Under
-    /// [`Design::PayloadOnly`], payloads are assumed to take the same fraction of the accelerator's
-    /// cycles for payloads and headers as they take in software.
+    /// [`Design::PayloadOnly`], the accelerator does payloads but no headers. Payloads are then
+    /// assumed to take the same part of its cycles for payloads and headers as in software.
     pub fn accelerator_cycles(&self, design: Design) -> f64 {
         match design {
             Design::None => 0.0,

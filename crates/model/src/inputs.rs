@@ -117,15 +117,16 @@ impl AreaInputs {
         nic_rpc_saved_share: 0.0,
     };
 
-    /// The size of each kind of accelerator, in the order of [`ACCELERATORS`]: the values of `own`,
-    /// or those of `all` for -1. An accelerator without processing elements or queue entries has 0
-    /// instances.
+    /// Returns the size of each kind of accelerator, in the order of [`ACCELERATORS`]. Each number
+    /// comes from `own`; a number of -1 there is replaced by the number in `all`. A kind without
+    /// processing elements, input entries or output entries gets 0 instances.
     pub fn sizes(&self) -> [Sizes; ACCELERATORS.len()] {
         self.own.map(|own| own.or(self.all))
     }
 }
 
-/// The inputs of the power model: the powers that the AccelFlow paper prints, and assumptions.
+/// The inputs of the power model: the powers that the AccelFlow paper prints, and assumed values
+/// for the rest, such as clocks and leakage.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PowerInputs {
     /// The maximum power of all accelerators together, in watts.

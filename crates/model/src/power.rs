@@ -30,7 +30,8 @@ use crate::inputs::{ACCELERATORS, AreaInputs};
 pub use crate::inputs::PowerInputs;
 pub use crate::tables::POWER as PARAMETERS;
 
-/// The hardware for accelerators that an orchestrator needs in a server.
+/// The hardware for accelerators in a server. It depends on the orchestrator, the system that
+/// passes work from accelerator to accelerator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hardware {
     /// Nothing: a server without accelerators.
@@ -44,9 +45,9 @@ pub enum Hardware {
 }
 
 impl Hardware {
-    /// Returns the hardware of the orchestrator with the identifier `id` in results, such as
-    /// `relief`; `None` for an unknown identifier. The orchestrators between RELIEF and AccelFlow
-    /// in Fig. 13, and Ideal, have AccelFlow's hardware.
+    /// Returns the hardware that the orchestrator `id` needs; `None` for an unknown orchestrator.
+    /// `id` is its name in results, such as `relief`. The orchestrators between RELIEF and
+    /// AccelFlow in Fig. 13, and the one called Ideal, have AccelFlow's hardware.
     pub fn of_system(id: &str) -> Option<Hardware> {
         match id {
             "non_acc" => Some(Hardware::Baseline),
@@ -59,7 +60,8 @@ impl Hardware {
     }
 }
 
-/// What the hardware of a server did in a window of time: the input of [`Power::energy`].
+/// The activity of a server's hardware in a window of time, such as busy times and moved bytes: the
+/// input of [`Power::energy`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Activity {
     /// The length of the window, in seconds.
@@ -183,17 +185,19 @@ impl Power {
         self.server_max_w
     }
 
-    /// The server's maximum power in watts: the orchestration's maximum power divided by
+    /// A second estimate of the server's maximum power in watts, to compare with
+    /// [`Power::server_max_w`]: the orchestration's maximum power divided by
     /// [`PowerInputs::orchestration_server_share`] (in the paper 5.0 W and 1.2 %). Infinite if the
     /// share is 0.
     pub fn server_max_by_orchestration_w(&self) -> f64 {
         self.inputs.orchestration_max_w / self.inputs.orchestration_server_share
     }
 
-    /// The lowest and the highest value of the server's maximum power, in watts, that are possible
-    /// if the inputs are rounded: two powers to 0.1 W, and two shares to 0.1 %. For the paper's
-    /// inputs, it is the overlap of two ranges: 12.45 to 12.55 W divided by 3.05 to 3.15 %, and
-    /// 4.95 to 5.05 W divided by 1.15 to 1.25 %. The highest is infinite if both shares round to 0.
+    /// The lowest and the highest maximum power of the server, in watts, that the rounding of the
+    /// inputs allows. Each power is rounded to 0.1 W and each share to 0.1 %. The result is the
+    /// overlap of two ranges, one from the accelerators and one from the orchestration. With the
+    /// paper's inputs, these are 12.45 to 12.55 W divided by 3.05 to 3.15 %, and 4.95 to 5.05 W
+    /// divided by 1.15 to 1.25 %. The highest power is infinite if both shares round to 0.
     pub fn server_max_range_w(&self) -> (f64, f64) {
         let range = |watt: f64, share: f64| {
             (
@@ -238,7 +242,8 @@ impl Power {
         self.inputs.private_rpc_power_ratio
     }
 
-    /// The name and the maximum power in watts of each part of the orchestration, such as `queues`.
+    /// The name and the maximum power in watts of each part of the orchestration: queues,
+    /// dispatchers, A-DMA engines and the accelerators' network.
     pub fn orchestration_w(&self) -> [(&'static str, f64); 4] {
         [
             ("queues", self.queues_w),

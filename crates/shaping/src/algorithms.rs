@@ -46,8 +46,8 @@ impl Algorithm {
 const WORD: usize = 8;
 
 /// A rate limiter for one flow of messages, which uses an [`Algorithm`]. Token bucket, fixed window
-/// and sliding log allow bursts. The latter two count bytes in a window of time, whose length is
-/// the size of a burst divided by the allowed rate.
+/// and sliding log allow bursts; the leaky bucket does not. Fixed window and sliding log count
+/// bytes in a window of time, whose length is the size of a burst divided by the allowed rate.
 #[derive(Clone, Debug)]
 pub struct Limiter {
     algorithm: Algorithm,

@@ -111,7 +111,8 @@ pub struct Elements {
     pub remaining: Time,
 }
 
-/// How [`InputQueue::push`] has chosen the place of a new entry.
+/// The way in which [`InputQueue::push`] has chosen the place of a new entry: with or without
+/// exchanging it with another entry, or at the end as late.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Placed {
     /// The entry is where the policy puts it, without an exchange.

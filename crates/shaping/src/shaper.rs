@@ -85,11 +85,12 @@ impl Shaper {
     /// Puts a message into the queue of `flow` at the time `at`.
     ///
     /// # Errors
-    /// [`ShapingError::MessageNeverPasses`] for an unsplit message that needs more tokens than a
-    /// bucket holds, [`ShapingError::EmptyMessage`] for one of 0 bytes, [`ShapingError::QueueFull`]
-    /// if the flow's queue is full, and [`ShapingError::UnknownFlow`] and
-    /// [`ShapingError::TimeRunsBackwards`] for an unknown flow and for a time before that of an
-    /// earlier call.
+    /// * [`ShapingError::MessageNeverPasses`] for an unsplit message that needs more tokens than a
+    ///   bucket holds;
+    /// * [`ShapingError::EmptyMessage`] for a message of 0 bytes;
+    /// * [`ShapingError::QueueFull`] if the flow's queue is full;
+    /// * [`ShapingError::UnknownFlow`] for an unknown flow;
+    /// * [`ShapingError::TimeRunsBackwards`] for a time before that of an earlier call.
     pub fn offer(&mut self, at: Time, flow: FlowId, message: Message) -> Result<(), ShapingError> {
         self.check(at, flow)?;
         self.settle_before(at);
@@ -99,9 +100,9 @@ impl Shaper {
         it.offer(flow.0, message, arrived)
     }
 
-    /// Writes the registers of a flow's first token bucket at the time `at`. Returns the time at
-    /// which the registers take effect: the beginning of the first clock cycle after the
-    /// reconfiguration time ([`Timing::reconfiguration`]).
+    /// Writes the registers of the token bucket for a flow's first limit at the time `at`. Returns
+    /// the time at which the registers take effect: the beginning of the first clock cycle after
+    /// the reconfiguration time ([`Timing::reconfiguration`]).
     ///
     /// # Errors
     /// [`ShapingError::SegmentNeverPasses`] or [`ShapingError::MessageNeverPasses`] if a segment or
@@ -117,9 +118,9 @@ impl Shaper {
         self.write_limit(at, flow, self.flows[flow.0].unit(), registers)
     }
 
-    /// Writes the registers of the token bucket of a flow whose tokens stand for `unit` (bytes or
-    /// operations), at the time `at`. Returns the time at which the registers take effect, as
-    /// [`Shaper::write`] does.
+    /// Writes the registers of one of a flow's token buckets at the time `at`: the bucket whose
+    /// tokens stand for `unit` (bytes or operations). Returns the time at which the registers take
+    /// effect, as [`Shaper::write`] does.
     ///
     /// # Errors
     /// The errors of [`Shaper::write`], and [`ShapingError::NoSuchLimit`] if the flow has no such
@@ -166,8 +167,8 @@ impl Shaper {
         granted.or_else(next).map(|time| time.max(self.now))
     }
 
-    /// Returns the number of messages in a flow's queue at the time of the latest offer or register
-    /// write, or of the latest [`Shaper::poll`] that returned `None`.
+    /// Returns the number of messages in a flow's queue as of the latest offer, register write, or
+    /// [`Shaper::poll`] that returned `None`.
     ///
     /// # Errors
     /// [`ShapingError::UnknownFlow`].
@@ -176,8 +177,9 @@ impl Shaper {
         Ok(self.flows[flow.0].queued())
     }
 
-    /// Returns the number of tokens in a flow's first token bucket in the clock cycle that contains
-    /// the time `at`. Tokens of segments that pass after the latest call are not subtracted.
+    /// Returns the number of tokens in the token bucket for a flow's first limit, in the clock
+    /// cycle that contains the time `at`. Segments that pass between the latest call and `at` still
+    /// count as waiting: their tokens are not subtracted.
     ///
     /// # Errors
     /// [`ShapingError::UnknownFlow`].
@@ -186,8 +188,8 @@ impl Shaper {
         self.tokens_of(at, flow, self.flows[flow.0].unit())
     }
 
-    /// Returns the number of tokens like [`Shaper::tokens`], for the flow's token bucket whose
-    /// tokens stand for `unit` (bytes or operations).
+    /// Returns the number of tokens in the token bucket of a flow whose tokens stand for `unit`
+    /// (bytes or operations), like [`Shaper::tokens`] for the first limit.
     ///
     /// # Errors
     /// [`ShapingError::UnknownFlow`], and [`ShapingError::NoSuchLimit`] if the flow has no such

@@ -229,12 +229,12 @@ pub struct BreakEven {
 impl BreakEven {
     /// Fills `from_bytes` and `to_bytes`, for each point, with the range of sizes for which an
     /// offload saves cycles ([`Lucrative`](super::Lucrative)). Both bounds are infinite if no size
-    /// does. `coefficients` states how often each cost counts. Error messages number the points from
-    /// `first`, for callers that pass a long sweep in pieces.
+    /// saves cycles. `coefficients` states how often each cost counts. Error messages number the
+    /// points from `first`, for callers that pass a long sweep in pieces.
     ///
     /// # Errors
-    /// [`Refusal`] for a value out of range, which states the column and the point's index. Also for
-    /// columns or output slices of different lengths.
+    /// [`Refusal`] for a value out of range, which states the column and the point's index. Also
+    /// for columns or output slices of different lengths.
     pub fn evaluate(
         &self,
         coefficients: Coefficients,

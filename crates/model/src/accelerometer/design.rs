@@ -4,7 +4,8 @@ use accelflow_parameters::Refusal;
 
 use super::parameters::LATENCY_THREAD_SWITCHES;
 
-/// What the offloading thread does until the accelerator's response arrives (Accelerometer, section 3).
+/// The behaviour of the offloading thread until the accelerator's response arrives: it waits,
+/// blocks or does other work (Accelerometer, section 3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Threading {
     /// The core waits with the offloading thread. There is one thread per core.
@@ -79,8 +80,8 @@ impl Placement {
     }
 }
 
-/// How often each cost of an offload counts in the cycles after offloading: the host's cycles (C_S),
-/// or those of a request (C_L).
+/// The number of times that each cost of an offload counts in the cycles after offloading. There is
+/// one set of numbers for the host's cycles (C_S), and one for the cycles of a request (C_L).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Coefficients {
     /// How often the accelerator's own cycles, alpha C / A, count: 0 or 1.
@@ -141,9 +142,9 @@ impl Design {
         }
     }
 
-    /// Sets the number of thread switches in the latency of a [`Threading::SyncOs`] request.
-    /// Equation (5) has one, which is the default. The paper's latency reduction of 1.4 % with
-    /// Sync-OS (Fig. 20) follows from two.
+    /// Sets the number of thread switches that count in the latency of a request with
+    /// [`Threading::SyncOs`]. Equation (5) has one, which is the default. The paper's latency
+    /// reduction of 1.4 % with Sync-OS (Fig. 20) follows from two.
     ///
     /// # Errors
     /// [`Refusal`] for numbers other than 1 and 2.
@@ -156,7 +157,8 @@ impl Design {
         })
     }
 
-    /// What the offloading thread does until the accelerator's response arrives.
+    /// The threading design: whether the offloading thread waits, blocks or does other work until
+    /// the accelerator's response arrives.
     pub fn threading(self) -> Threading {
         self.threading
     }
@@ -172,13 +174,15 @@ impl Design {
         self.driver_waits
     }
 
-    /// The coefficients of C_S (speedup) and of C_L (latency reduction), in this order: equations
-    /// (1), (3), (5), (6) and (8).
+    /// Returns how often each cost of an offload counts after offloading: first in the host's
+    /// cycles (C_S, for the speedup), then in the cycles of a request (C_L, for the latency
+    /// reduction). The numbers follow from equations (1), (3), (5), (6) and (8).
     ///
-    /// If the host does not wait for an acknowledgement, L + Q does not count in C_S. L + Q still
-    /// counts in C_L if the request needs the response. If no response is needed, the time of a
-    /// remote accelerator counts in the latency of the application, but not in C_L, the latency of
-    /// the service.
+    /// L + Q is the time of an offload's transfer and of its wait in the accelerator's queue. L + Q
+    /// counts in C_S only if the host waits for an acknowledgement. In C_L, L + Q and the
+    /// accelerator's time count, with one exception: a remote accelerator whose response the host
+    /// does not need. Its time counts in the latency of the whole application, but not in C_L, the
+    /// latency of the service.
     pub fn coefficients(self) -> (Coefficients, Coefficients) {
         let waits = f64::from(u8::from(self.driver_waits));
         let host = |accelerator, switches| Coefficients {

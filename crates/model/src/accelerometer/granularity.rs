@@ -12,7 +12,8 @@ const LARGEST: f64 = (1_u64 << 63) as f64;
 /// The host would need `cycles_per_byte` g^`complexity` cycles for the work. Moving the data takes
 /// `transfer` cycles for any size, and `transfer_per_byte` cycles for each byte. For a pipelined
 /// interface, `transfer_per_byte` is 0. If the accelerator needs the entire block before it begins,
-/// `transfer` is usually 0. The paper uses a mean L ("L is independent of g", section 3).
+/// `transfer` is usually 0. The paper uses only the mean transfer time L ("L is independent of g",
+/// section 3).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Offload {
     /// C_b: the host needs C_b g^`complexity` cycles for g bytes; above 0.
@@ -80,11 +81,11 @@ impl Offload {
         MeanCycles(saved * libm::pow(bytes, self.complexity) - per_byte * bytes - fixed)
     }
 
-    /// The range of sizes with a positive [`Offload::gain`]. `c` states how often each cost counts.
+    /// The range of sizes for which [`Offload::gain`] is positive. `c` states how often each cost
+    /// counts.
     ///
     /// The range has a closed form if the kernel is linear, or if the transfer does not depend on
-    /// the size. Otherwise bisection finds its bounds to the last bit. Sizes above 2^63 B are
-    /// ignored.
+    /// the size. Otherwise bisection finds its bounds to the last bit, among sizes up to 2^63 B.
     pub fn lucrative(&self, c: Coefficients) -> Lucrative {
         let (saved, fixed, per_byte) = self.terms(c);
         let beta = self.complexity;

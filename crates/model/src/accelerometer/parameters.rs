@@ -47,7 +47,8 @@ pub const PLACEMENT: Parameter = choice(
     "The costs of an offload are given apart; the place decides which of them count.",
 );
 
-/// The number of thread switches in the latency of a Sync-OS request, 1 or 2.
+/// The number of thread switches that count in a request's latency if its thread blocks during an
+/// offload (the design Sync-OS): 1 or 2.
 pub const LATENCY_THREAD_SWITCHES: Parameter = Parameter {
     key: "latency_thread_switches",
     unit: "switches",
@@ -64,13 +65,13 @@ pub const SETUP_CYCLES: Parameter = cost(
     "cycles",
     "o0 in the paper's Table 5. Files state the costs that an offload has.",
 );
-/// The part of L, the cycles to move an offload, that does not depend on the offload's size.
+/// The fixed part of L, the cycles to move an offload: the cycles that do not depend on its size.
 pub const TRANSFER_CYCLES: Parameter = cost(
     "transfer_cycles",
     "cycles",
     "L in the paper's Table 5, the part that is independent of the size.",
 );
-/// The part of L, the cycles to move an offload, that each byte adds.
+/// The cycles that each byte of an offload adds to L, the cycles to move the offload.
 pub const TRANSFER_CYCLES_PER_BYTE: Parameter = cost(
     "transfer_cycles_per_byte",
     "cycles/B",
@@ -111,7 +112,8 @@ pub const SELECTION: Parameter = choice(
     "Selection needs the distribution of sizes.",
 );
 
-/// How alpha, the kernel's share of cycles, is scaled if only some offloads go to the accelerator.
+/// The rule that reduces alpha, the kernel's share of the host's cycles, if only some of the
+/// kernel's offloads go to the accelerator: by their number, or by their cycles.
 pub const SCALING: Parameter = Parameter {
     provenance: Provenance::Paper,
     source: "Accelerometer, Fig. 20",
@@ -173,8 +175,8 @@ pub const THREADS: Parameter = whole(
     "Enough that a core is idle only if all wait for the accelerator.",
 );
 
-/// Whether requests for which the accelerator's response has arrived run before new requests in a
-/// simulation.
+/// Whether a simulated core runs requests whose response from the accelerator has arrived before
+/// new requests.
 pub const RESPONSES_FIRST: Parameter = Parameter {
     key: "simulation.responses_first",
     unit: "",

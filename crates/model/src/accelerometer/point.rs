@@ -3,7 +3,7 @@
 use super::design::{Coefficients, Design};
 use super::quantity::{MeanCycles, OffloadsPerCycle};
 
-/// The inputs of the Accelerometer equations for one kernel, in mean cycles of the host.
+/// The inputs of the Accelerometer equations for one kernel. Times are in mean cycles of the host.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
     /// alpha: the share of the host's cycles that is offloaded, from 0 to 1.
@@ -23,16 +23,17 @@ pub struct Point {
 }
 
 impl Point {
-    /// The ratio of the cycles after offloading to those before: C_S / C or C_L / C. `c` states how
-    /// often each cost counts in C_S or C_L.
+    /// The ratio of the cycles after offloading to those before. `c` states how often each cost
+    /// counts, and so whether the result is C_S / C, for the host's cycles, or C_L / C, for a
+    /// request's.
     #[inline]
     pub fn remaining(&self, c: Coefficients) -> f64 {
         (1.0 - self.kernel_share) + self.added(c)
     }
 
-    /// The overhead of offloads in cycles, as a share of the host's cycles before offloading. `c`
-    /// states how often each cost counts. The overhead is that of offloading alone, without the work
-    /// that stays on the host.
+    /// The cycles that offloading adds, as a share of the host's cycles before offloading: the
+    /// costs of the offloads and, where it counts, the accelerator's own time. Work that stays on
+    /// the host is not included. `c` states how often each cost counts.
     #[inline]
     pub fn added(&self, c: Coefficients) -> f64 {
         let each = self.setup + c.interface * self.interface + c.switches * self.thread_switch;

@@ -15,8 +15,8 @@ pub struct OffloadsPerSecond(pub f64);
 #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
 pub struct OffloadsPerCycle(pub f64);
 
-/// A mean number of host cycles per offload: o0, Q, L or o1 of Accelerometer's Table 5. Need not be
-/// whole.
+/// A mean number of host cycles per offload, which need not be whole. In Accelerometer's Table 5:
+/// the setup o0, the wait in the queue Q, the transfer L or the thread switch o1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
 pub struct MeanCycles(pub f64);
 

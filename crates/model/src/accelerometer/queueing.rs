@@ -19,9 +19,10 @@ pub struct Station {
 /// An approximation of the mean wait in an M/G/k queue, which has no closed form for k > 1. For one
 /// server, both approximations are exact (Pollaczek and Khinchine).
 ///
-/// The stated errors are the largest ones against simulations of 2 to 8 servers at utilisations from
-/// 0.5 to 0.9. c2 is the squared coefficient of variation of the service times. These were constant,
-/// Erlang of order 2 (c2 = 0.5) or hyperexponential (c2 = 4).
+/// The description of each approximation states its largest error against simulations of 2 to 8
+/// servers at utilisations from 0.5 to 0.9. The simulated service times were constant, Erlang of
+/// order 2 (c2 = 0.5) or hyperexponential (c2 = 4), where c2 is their squared coefficient of
+/// variation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Approximation {
     /// The approximation of Allen and Cunneen (Lee and Longton for Poisson arrivals): (1 + c2) / 2
@@ -68,7 +69,8 @@ impl Station {
 }
 
 /// The probability that an arrival at an M/M/k queue has to wait (Erlang's C). `servers` is k.
-/// `offered` is the load in erlangs, and must be below k.
+/// `offered` is the load in erlangs (the arrival rate times the mean service time), and must be
+/// below k.
 pub fn erlang_c(servers: u32, offered: f64) -> f64 {
     let blocked = (1..=servers).fold(1.0, |b, n| {
         let carried = offered * b;

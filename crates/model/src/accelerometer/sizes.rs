@@ -4,7 +4,7 @@ use accelflow_parameters::Refusal;
 
 use super::granularity::Lucrative;
 
-/// Which sizes occur between the points of a [`SizeCdf`].
+/// The rule for sizes between two neighbouring points of a [`SizeCdf`]: all of them occur, or none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Interpolation {
     /// All sizes between two points, equally likely, as in the bins of a histogram.

@@ -53,8 +53,8 @@ impl Distribution {
     /// Checks the parameters of the distribution. `place` names the uncertain input in the error.
     ///
     /// # Errors
-    /// [`Refusal`] unless all parameters are finite, `min`, `mode` and `max` are in order with
-    /// `min` below `max`, and `sd` is above 0.
+    /// [`Refusal`] for an infinite parameter, for a `min` that is not below `max`, for a `mode`
+    /// outside `min` to `max`, and for an `sd` that is not above 0.
     pub fn check(self, place: &str) -> Result<(), Refusal> {
         let (allowed, rule) = match self {
             Distribution::Uniform { min, max } => (
@@ -262,13 +262,15 @@ pub struct Samples {
 /// Evaluates `scenario` for `draws` independent random draws of the uncertain inputs. Equal
 /// arguments give bit-identical results; each input has its own stream of random numbers.
 ///
-/// In Accelerometer's symbols: if alpha, C, n, C_b and sizes are all given, alpha C = n C_b
-/// E(g^beta) must hold for every draw, with g the size of an offload. So alpha is adjusted to the
-/// drawn inputs; if alpha itself is drawn, C_b is adjusted.
+/// A kernel's share of the host's cycles and the cost of its offloads describe the same work: alpha
+/// C = n C_b E(g^beta) in Accelerometer's symbols, with g the size of an offload in bytes. If all
+/// of these are given, alpha is adjusted to the drawn inputs; if alpha itself is drawn, C_b is
+/// adjusted.
 ///
 /// # Errors
 /// [`Refusal`] for an invalid distribution, for two uncertain inputs of which one follows from the
-/// other, for an uncertain beta if C_b is given, and if every draw is rejected.
+/// other (alpha and C_b), for an uncertain beta if C_b is given, and if the model refuses every
+/// draw.
 pub fn sample(
     scenario: &Scenario,
     uncertain: &[Uncertain],
@@ -423,13 +425,14 @@ impl Swing {
 
 /// Evaluates `scenario` for a low and a high value of one input at a time. Returns the changes of
 /// the speedup, largest first: a tornado diagram. An input in `uncertain` varies between the ends
-/// of its distribution. Any other input varies by the share `around` in both directions.
+/// of its distribution. Any other input varies by the share `around` in both directions: with 0.1
+/// from 90 % to 110 % of its value.
 ///
-/// Inputs that are infinite or derived from others are left out, and so are inputs of 0 that are
-/// not in `uncertain`. In Accelerometer's symbols: if alpha, C, n, C_b and sizes are all given,
-/// alpha is derived from the others; if alpha is in `uncertain`, C_b is derived instead. C and beta
-/// vary only if they are in `uncertain`: C has an effect only as n / C, and beta determines the
-/// unit of C_b.
+/// Left out are inputs that are infinite or derived from others, and inputs of 0 that are not in
+/// `uncertain`. If alpha, C, n, C_b and sizes are all given (in Accelerometer's symbols), alpha is
+/// derived from the others; if alpha is in `uncertain`, C_b is derived instead. C and beta vary
+/// only if they are in `uncertain`: C has an effect only as n / C, and beta determines the unit of
+/// C_b.
 pub fn tornado(scenario: &Scenario, uncertain: &[Uncertain], around: f64) -> Vec<Swing> {
     let mut swings = Vec::new();
     for (number, kernel) in scenario.kernels.iter().enumerate() {

@@ -14,17 +14,20 @@ impl Scenario {
     /// Evaluates the Accelerometer model: speedup, latency reduction and losses of the service and
     /// of each kernel.
     ///
-    /// The wait in a queue determines which offloads save cycles, and these offloads determine the
-    /// wait. The result is the only wait and selection that fit each other. If offloads of one size
-    /// then save exactly 0 cycles, a part of them goes to the accelerator.
+    /// With [`Selection::Lucrative`], the wait in the accelerator's queue and the selected offloads
+    /// depend on each other: a longer wait means that fewer offloads save cycles, and fewer
+    /// offloads shorten the wait. The result is the only wait and selection that fit each other. If
+    /// offloads of one size then save exactly 0 cycles, only a part of them goes to the
+    /// accelerator.
     ///
     /// # Errors
     /// [`Refusal`] for
     ///
     /// * a value outside its range, a missing value, or no kernels;
     /// * shares of the kernels that add up to more than 1;
-    /// * a share that differs from the cost of the kernel's offloads by more than the factor
-    ///   [`RELATION_TOLERANCE`](super::RELATION_TOLERANCE), where that cost is given;
+    /// * a kernel's share that differs from the share that follows from the cost of its offloads,
+    ///   where this cost is given, by more than the factor
+    ///   [`RELATION_TOLERANCE`](super::RELATION_TOLERANCE);
     /// * an accelerator that cannot keep up with its offloads;
     /// * kernels that describe a shared accelerator differently;
     /// * a [`Kernel::rides_on`] that does not name another kernel, or that is combined with

@@ -7,10 +7,11 @@ use super::service::{Kernel, Selection};
 use crate::accelerometer::quantity::{CyclesPerSecond, OffloadsPerSecond};
 
 /// The largest factor by which two values of alpha, a kernel's share of the host's cycles, may
-/// differ: the given one, and the one that follows from offloads, sizes and cycles per byte.
+/// differ: the given value, and the value that follows from offloads, sizes and cycles per byte.
 ///
-/// The two come from separate measurements. For the paper's Feed1, the sizes in the text and 5.62
-/// cycles per byte give 12.5 % of the host, but the profile has 15 %: a factor of 1.2.
+/// The two values come from separate measurements. For the service Feed1 of the Accelerometer
+/// paper, the sizes in the text and 5.62 cycles per byte give 12.5 % of the host's cycles, but the
+/// profile has 15 %: a factor of 1.2.
 pub const RELATION_TOLERANCE: f64 = 1.25;
 
 impl Kernel {

@@ -121,7 +121,8 @@ pub enum Selection {
     Lucrative(Scaling),
 }
 
-/// How alpha, the kernel's share of cycles, is scaled if only some offloads go to the accelerator.
+/// The rule that reduces alpha, the kernel's share of the host's cycles, if only some of the
+/// kernel's offloads go to the accelerator: by their number, or by their cycles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scaling {
     /// alpha is scaled in proportion to the number of selected offloads, as in Accelerometer's
