@@ -33,7 +33,7 @@ pub enum Path {
 }
 
 impl Path {
-    /// All five paths.
+    /// All five paths of messages between host, network, accelerators and storage.
     pub const ALL: [Path; 5] = [
         Path::FunctionCall,
         Path::InlineTx,
@@ -42,7 +42,7 @@ impl Path {
         Path::StorageWrite,
     ];
 
-    /// The path's name in files and reports.
+    /// The path's name in files and reports, such as `inline_tx`.
     pub const fn name(self) -> &'static str {
         match self {
             Path::FunctionCall => "function_call",
@@ -289,8 +289,8 @@ pub struct Flow {
 }
 
 impl Flow {
-    /// Creates a flow whose messages all have `size` and pass accelerator 0. It has no port, DMA
-    /// engine 0, priority 0, weight 1 and a queue of 1,024 messages.
+    /// Creates a flow whose messages all have `size` and pass accelerator 0. The flow uses DMA
+    /// engine 0 and no Ethernet port, and has priority 0, weight 1 and a queue of 1,024 messages.
     pub fn new(vm: usize, path: Path, size: Bytes, arrivals: Arrivals) -> Flow {
         Flow {
             vm,

@@ -59,14 +59,14 @@ pub enum Mechanism {
 }
 
 impl Mechanism {
-    /// Creates the mechanism ARCUS with the clock and latencies of the paper's shaper. `flows` has
-    /// the settings of each flow's shaper.
+    /// Creates ARCUS's mechanism, a traffic shaper in hardware, with the clock and latencies of the
+    /// paper's prototype. `flows` has the settings of each flow's shaper.
     pub fn arcus(flows: Vec<FlowConfig>) -> Mechanism {
         let timing = Timing::default();
         Mechanism::Arcus { timing, flows }
     }
 
-    /// The paper's name of the mechanism, used in reports.
+    /// The paper's name of the mechanism, used in reports, such as `Host_noTS`.
     pub fn name(&self) -> &'static str {
         match self {
             Mechanism::NoShaping => "Host_noTS",

@@ -3,7 +3,7 @@
 use accelflow_kernel::Samples;
 use accelflow_units::{Bytes, Time};
 
-/// A message that was completed in the measured time of a run.
+/// A message that was completed in the measured time of a run, which follows the warm-up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Completion {
     /// The simulated time at which the message was completed.
@@ -45,7 +45,8 @@ pub struct FlowResult {
 }
 
 impl FlowResult {
-    /// The total bytes of the flow's messages that were completed in the measured time.
+    /// The total bytes of the flow's messages that were completed in the measured time, after the
+    /// warm-up.
     pub fn bytes(&self) -> u64 {
         self.completions
             .iter()
@@ -53,8 +54,9 @@ impl FlowResult {
             .sum()
     }
 
-    /// Returns the latency at the nearest-rank percentile `percent`, from 0 to 100, of the messages
-    /// completed in the measured time; `None` if there are none.
+    /// Returns a percentile of the latencies of the messages completed in the measured time, after
+    /// the warm-up. `percent` is from 0 to 100; the percentile is the nearest rank. `None` if no
+    /// messages were completed.
     pub fn latency(&self, percent: f64) -> Option<Time> {
         self.latencies().percentile(percent)
     }
@@ -134,7 +136,7 @@ impl RunResult {
         (result.since.max(self.warmup), until.min(end))
     }
 
-    /// The length of the part of the measured time in which the flow with index `flow` was present.
+    /// The time for which the flow with index `flow` was present within the measured time.
     pub fn present(&self, flow: usize) -> Time {
         let (from, to) = self.presence(flow);
         to.saturating_sub(from)

@@ -5,7 +5,8 @@ use accelflow_units::{Bandwidth, Bytes, Time};
 
 use crate::dag::Kind;
 
-/// The events that keep the manager busy, and the time that each takes.
+/// The cost of the manager, the processor that schedules tasks under RELIEF and FCFS: the events
+/// that keep it busy, and the time that each takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Manager {
     /// Each interrupt keeps the manager busy for this time. There is an interrupt at the end of each
@@ -31,7 +32,7 @@ fn manager_time(us: f64) -> Result<Time, Refusal> {
 }
 
 impl Manager {
-    /// Creates a manager that is busy for `us` microseconds at each interrupt.
+    /// Creates the cost of a manager that is busy for `us` microseconds at each interrupt.
     ///
     /// # Errors
     /// [`Refusal`] for a time outside 0 to 1,000,000 us.
@@ -39,7 +40,7 @@ impl Manager {
         manager_time(us).map(Manager::PerInterrupt)
     }
 
-    /// Creates a manager that is busy for `us` microseconds at each completed task.
+    /// Creates the cost of a manager that is busy for `us` microseconds at each completed task.
     ///
     /// # Errors
     /// [`Refusal`] for a time outside 0 to 1,000,000 us.
@@ -63,7 +64,8 @@ impl Manager {
     }
 }
 
-/// Where AccelFlow keeps results of 64 KB, which do not fit in a queue entry of 2 KB.
+/// The place where AccelFlow keeps results of 64 KB, which do not fit in a queue entry of 2 KB: a
+/// larger entry, or memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Payload {
     /// In queue entries as large as RELIEF's scratchpads. A-DMA engines fill the entries while the

@@ -112,8 +112,9 @@ impl Sketch {
     }
 }
 
-/// Returns Canny's edge detector: grey, Gauss, derivatives by Sobel, magnitude and direction of the
-/// gradient, non-maximum suppression, hysteresis. 12 tasks.
+/// Returns the graph of Canny's edge detector with its 12 tasks: conversion to grey, Gaussian
+/// filter, derivatives by Sobel, magnitude and direction of the gradient, non-maximum suppression,
+/// hysteresis.
 pub fn canny() -> Dag {
     let mut s = Sketch::new("canny", FRAME);
     let grey = s.grey();
@@ -130,9 +131,9 @@ pub fn canny() -> Dag {
     s.0
 }
 
-/// Returns deblurring by Richardson and Lucy. Each iteration blurs the estimate, divides the
-/// observed image by the result, blurs the quotient with the mirrored kernel, and multiplies the
-/// estimate by this blurred quotient. 22 tasks.
+/// Returns the graph of deblurring by Richardson and Lucy, with 22 tasks. Each iteration blurs the
+/// estimate, divides the observed image by the result, blurs the quotient with the mirrored kernel,
+/// and multiplies the estimate by this blurred quotient.
 pub fn deblur() -> Dag {
     let mut s = Sketch::new("deblur", FRAME);
     let observed = s.grey();
@@ -166,8 +167,9 @@ pub fn gru() -> Dag {
     s.0
 }
 
-/// Returns Harris's corner detector: derivatives, structure tensor smoothed by Gauss, the response
-/// (the determinant minus k times the squared trace), non-maximum suppression. 18 tasks.
+/// Returns the graph of Harris's corner detector with its 18 tasks: derivatives, structure tensor
+/// with a Gaussian filter, the response (the determinant minus k times the squared trace),
+/// non-maximum suppression.
 pub fn harris() -> Dag {
     let mut s = Sketch::new("harris", FRAME);
     let grey = s.grey();

@@ -9,7 +9,7 @@ use crate::platform::Platform;
 use crate::run::simulate;
 use accelflow_parameters::Refusal;
 
-/// The numbers of graphs in flight that [`closed_loop`] tries.
+/// The numbers of graphs (runs of an application) in flight that [`closed_loop`] tries.
 pub const IN_FLIGHT: [usize; 5] = [1, 2, 4, 8, 16];
 /// Steps of the search for the highest rate: it is found to 1 part in 4,096 of the bound.
 const STEPS: u32 = 12;
@@ -33,15 +33,15 @@ impl Default for Length {
     }
 }
 
-/// The upper bound of the throughput under any orchestrator, in graphs per second: the rate at
-/// which the busiest kind of accelerator computes without pause.
+/// The upper bound of the throughput under any orchestrator, in graphs (runs of the application)
+/// per second: the rate at which the busiest kind of accelerator computes without pause.
 pub fn bound_per_s(dag: &Dag, platform: &Platform) -> f64 {
     let kind = dag.bottleneck();
     platform.units[kind.index()] as f64 / dag.compute_of(kind).as_s_f64()
 }
 
-/// Returns the maximum throughput of a closed loop in graphs per second, and the number of graphs
-/// in flight that gives it: one of [`IN_FLIGHT`].
+/// Returns the maximum throughput of a closed loop, in graphs (runs of the application) per second,
+/// and the number of graphs in flight that gives it: one of [`IN_FLIGHT`].
 ///
 /// # Errors
 /// The errors of [`simulate`].
@@ -66,7 +66,7 @@ pub fn closed_loop(
     Ok(best)
 }
 
-/// How graphs arrive in a measurement by [`within_deadline`].
+/// The pattern of arrivals in a measurement by [`within_deadline`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pattern {
     /// Arrivals at equal intervals, like frames of a video.
@@ -75,8 +75,8 @@ pub enum Pattern {
     Poisson(u64),
 }
 
-/// Returns the highest arrival rate, in graphs per second, at which 99 % of the graphs meet their
-/// deadline; 0 if fewer meet it even at the lowest rate that is tried.
+/// Returns the highest arrival rate, in graphs (runs of the application) per second, at which 99 %
+/// of the graphs meet their deadline; 0 if fewer meet it even at the lowest rate that is tried.
 ///
 /// The rate is found by bisection between 0 and [`bound_per_s`]. The search assumes that a higher
 /// rate never lets more graphs meet their deadline.

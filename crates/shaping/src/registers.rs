@@ -6,7 +6,8 @@ use crate::error::ShapingError;
 use crate::limits::REGISTER_MAX;
 use crate::timing::Clock;
 
-/// What a token stands for: a byte or an operation (ARCUS, section 4.2: "shaping Gbps or IOPS").
+/// The unit that a token of a token bucket stands for: a byte or an operation (ARCUS, section 4.2:
+/// "shaping Gbps or IOPS").
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Unit {
     /// A token stands for a byte of a message.
@@ -69,12 +70,12 @@ impl Registers {
         })
     }
 
-    /// The smallest rate of accelerator time, in seconds per second: 1 ns, which is one token, each
-    /// second. Also the smallest burst of accelerator time, in seconds: one token.
+    /// The smallest limit on accelerator time. As a rate, in seconds per second: 1 ns, which is one
+    /// token, each second. As a burst, in seconds: one token of 1 ns.
     pub const MIN_ACCELERATOR_S: f64 = 1e-9;
 
-    /// The largest rate of accelerator time, in seconds per second. At this rate, the default burst
-    /// ([`Registers::BURST_S`]) still fits a token bucket.
+    /// The largest rate of accelerator time, in seconds per second: the use of 400 accelerators. At
+    /// this rate, the default burst ([`Registers::BURST_S`]) still fits a token bucket.
     pub const MAX_ACCELERATOR_S_PER_S: f64 = 400.0;
 
     /// The largest burst of accelerator time, in seconds. Its tokens, one for each nanosecond,
@@ -108,9 +109,10 @@ impl Registers {
     }
 
     /// Creates registers for a rate of `tokens_per_s` tokens per second with the clock `clock`, and
-    /// bursts of `bucket` tokens. Refill and interval are the first convergent of the rate's
-    /// continued fraction that is within a millionth of the rate, or else the nearest fraction that
-    /// fits the registers and the bucket.
+    /// bursts of `bucket` tokens. The refill divided by the interval is the rate in tokens per
+    /// cycle, within a millionth. It is the first convergent of the rate's continued fraction that
+    /// is as close. If no such fraction fits the registers and the bucket, the nearest one that
+    /// fits is used.
     ///
     /// # Errors
     /// [`ShapingError::ImpossibleRate`] for a rate that is not above 0, too low for the longest
@@ -173,8 +175,8 @@ impl Registers {
     /// Returns the highest sustained rate at the clock frequency `clock`, in tokens per second.
     ///
     /// A flow that always has messages to send reaches this rate if no refill overflows the bucket.
-    /// For that, the bucket must have room for a refill in addition to the tokens left over because
-    /// they do not suffice for the next message.
+    /// For that, the bucket needs room for a refill on top of left-over tokens, which are too few
+    /// for the flow's next message.
     pub fn tokens_per_s(self, clock: Frequency) -> f64 {
         let tokens = u128::from(self.tokens_per_interval()) * u128::from(clock.as_hz());
         tokens as f64 / f64::from(self.interval)

@@ -101,8 +101,8 @@ impl Shaper {
     }
 
     /// Writes the registers of the token bucket for a flow's first limit at the time `at`. Returns
-    /// the time at which the registers take effect: the beginning of the first clock cycle after
-    /// the reconfiguration time ([`Timing::reconfiguration`]).
+    /// the time at which the registers take effect: the beginning of the first clock cycle at or
+    /// after the end of the reconfiguration time ([`Timing::reconfiguration`]).
     ///
     /// # Errors
     /// [`ShapingError::SegmentNeverPasses`] or [`ShapingError::MessageNeverPasses`] if a segment or

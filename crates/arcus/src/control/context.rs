@@ -27,7 +27,8 @@ pub struct Context {
 }
 
 impl Context {
-    /// Creates the context of `flows`, with shares in proportion to the flows' rates.
+    /// Creates the context of `flows`, with shares in proportion to the flows' rates, but at least
+    /// 10 thousandths each.
     pub fn new(flows: &[Traffic]) -> Context {
         let total: f64 = flows.iter().map(|flow| flow.gbit_per_s).sum();
         let pattern = |flow: &Traffic| Pattern {

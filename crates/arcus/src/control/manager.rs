@@ -44,9 +44,9 @@ pub struct Manager {
 }
 
 impl Manager {
-    /// Creates a control plane without flows. Its AccTable has every accelerator of the platform by
-    /// name, and [`super::STORAGE`] if the platform has storage. Every DMA engine reaches each
-    /// accelerator.
+    /// Creates a control plane without flows. Its table of accelerators (ARCUS's AccTable) has
+    /// every accelerator of the platform by name, and [`super::STORAGE`] if the platform has
+    /// storage. Every DMA engine reaches each accelerator.
     pub fn new(platform: Platform) -> Manager {
         Manager {
             accelerators: entries(&platform),
@@ -59,8 +59,8 @@ impl Manager {
         }
     }
 
-    /// Turns off the second shaper ([`FlowStatus::results`]) of all flows whose routes lead from
-    /// accelerators to the storage. For comparisons that show the effect of the second shaper.
+    /// Turns off the second shaper ([`FlowStatus::results`]), which limits what accelerators write
+    /// to the storage, for all flows. Comparisons use this to show the effect of the second shaper.
     #[must_use]
     pub fn shaping_once(self) -> Manager {
         Manager {
@@ -69,7 +69,8 @@ impl Manager {
         }
     }
 
-    /// Replaces the profile table by an existing one. Its platform must be equal to the manager's.
+    /// Replaces the table of profiled capacities by `profiles`, whose platform must be equal to
+    /// this control plane's.
     #[must_use]
     pub fn with_profiles(self, profiles: ProfileTable) -> Manager {
         Manager { profiles, ..self }
@@ -110,7 +111,8 @@ impl Manager {
         &mut self.flows
     }
 
-    /// ARCUS's ProfileTable: the capacities of the contexts that have been profiled so far.
+    /// ARCUS's ProfileTable: the platform's capacities for the contexts (mixes of flows) that have
+    /// been profiled so far.
     pub fn profiles(&mut self) -> &mut ProfileTable {
         &mut self.profiles
     }
@@ -305,10 +307,10 @@ impl Manager {
         self.room(&status.request.clone(), &shaping)
     }
 
-    /// Returns the other routes that the request of a registered flow allows. Each route has a tag:
-    /// whether the platform can keep all present promises if the flow moves there. `number` is the
-    /// flow's index in [`Manager::flows`]. The tags are stored, and are computed again only after a
-    /// flow was admitted, released or moved.
+    /// Returns the other routes that the request of a registered flow allows, each with a tag that
+    /// says whether the platform can keep all present promises if the flow moves there. `number` is
+    /// the flow's index in [`Manager::flows`]. The tags are stored, and are computed again only
+    /// after a flow was admitted, released or moved.
     ///
     /// # Errors
     /// The errors of [`Platform::check`].
@@ -363,8 +365,8 @@ impl Manager {
         Ok(best.map(|best| best.route.clone()))
     }
 
-    /// Returns the input of a simulation under ARCUS: the registered flows, and the mechanism
-    /// ARCUS with the registers of these flows. `arrivals` returns the arrival process of a flow.
+    /// Returns the input of a simulation under ARCUS: the registered flows, and ARCUS's mechanism
+    /// with the registers of these flows. `arrivals` returns the arrival process of a flow.
     pub fn deploy(&self, arrivals: impl Fn(&FlowStatus) -> Arrivals) -> (Vec<Flow>, Mechanism) {
         let each = self.flows.iter().map(|flow| flow.deployed(arrivals(flow)));
         let (flows, shaping) = each.unzip();

@@ -43,8 +43,8 @@ impl Tag {
     }
 }
 
-/// The mixes of traffic that [`ProfileTable::sweep`] profiles: all combinations of some pairs of a
-/// route and a message size.
+/// The mixes of traffic that [`ProfileTable::sweep`] profiles: combinations of given pairs, each of
+/// a route and a message size.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sweep {
     /// The pairs that are combined, each of a route and a size of the messages or segments on this
@@ -71,7 +71,8 @@ pub struct ProfileTable {
 }
 
 impl ProfileTable {
-    /// The largest number of contexts that one [`ProfileTable::sweep`] may profile.
+    /// The largest number of contexts (mixes of flows) that one [`ProfileTable::sweep`] may
+    /// profile.
     pub const MOST_CONTEXTS: usize = 20_000;
 
     /// Creates an empty table for `platform`.
@@ -100,19 +101,19 @@ impl ProfileTable {
         &self.platform
     }
 
-    /// The contexts in the table, each with its capacity.
+    /// The contexts (mixes of flows) in the table, each with the platform's capacity for it.
     pub fn entries(&self) -> impl Iterator<Item = (&Context, &Capacity)> {
         self.entries.iter()
     }
 
-    /// The number of contexts that this table has simulated; contexts added by
+    /// The number of contexts (mixes of flows) that this table has simulated; contexts added by
     /// [`ProfileTable::insert`] do not count.
     pub fn simulated(&self) -> u64 {
         self.simulated
     }
 
-    /// Adds the capacity of a context, as measured before on a platform that is equal to the
-    /// table's.
+    /// Adds the capacity for a context (a mix of flows). It must have been measured on a platform
+    /// that is equal to the table's.
     pub fn insert(&mut self, context: Context, capacity: Capacity) {
         self.entries.insert(context, capacity);
     }
@@ -123,10 +124,11 @@ impl ProfileTable {
         self.tags.insert(key(flows), tag);
     }
 
-    /// Profiles contexts in advance on `threads` threads: the paper's offline profiling. The
-    /// contexts are all combinations of 1 to `sweep.most` pairs of route and size (at most four
-    /// pairs), each with several divisions of the traffic among the pairs. Afterwards
-    /// [`ProfileTable::capacity_of`] needs no simulation for traffic of such a combination.
+    /// Simulates the capacities for mixes of flows in advance on `threads` threads: the paper's
+    /// offline profiling. The mixes (contexts) are all combinations of 1 to `sweep.most` pairs of
+    /// route and size, at most four pairs, each with several divisions of the traffic among the
+    /// pairs. Afterwards [`ProfileTable::capacity_of`] needs no simulation for traffic of such a
+    /// combination.
     ///
     /// # Errors
     /// [`PlatformError::OutOfRange`] for more than [`ProfileTable::MOST_CONTEXTS`] contexts, and
@@ -183,7 +185,8 @@ impl ProfileTable {
         Ok(())
     }
 
-    /// Returns the capacity of a context from the table, or simulates the context if it is not there.
+    /// Returns the capacity for a context (a mix of flows): from the table or, if it is not there,
+    /// from a simulation.
     ///
     /// # Errors
     /// The errors of [`Platform::check`].
@@ -197,8 +200,9 @@ impl ProfileTable {
         Ok(measured)
     }
 
-    /// Simulates a context without shaping, so that flows take turns message by message. Returns
-    /// the rate of each flow in gigabits per second, in the order of [`Context::patterns`].
+    /// Simulates a context (a mix of flows) without shaping, so that flows take turns message by
+    /// message. Returns the rate of each flow in gigabits per second, in the order of
+    /// [`Context::patterns`].
     ///
     /// # Errors
     /// The errors of [`Platform::check`].
@@ -209,9 +213,9 @@ impl ProfileTable {
     /// Returns the total rate that the platform delivers if flows send in the proportions of
     /// `flows`, in gigabits per second.
     ///
-    /// The capacity is simulated only for certain shares of the flows in the traffic. Between these
-    /// shares, it is interpolated (linearly in the time per bit). Where the bottleneck changes
-    /// between two simulated shares, the true capacity is higher. Traffic of more than four pairs
+    /// The rate is simulated only for certain shares of the flows in the traffic. Between these
+    /// shares, the time per bit is interpolated linearly. Where the bottleneck changes between two
+    /// simulated shares, the true rate is higher than the result. Traffic of more than four pairs
     /// of route and size is simulated, not interpolated.
     ///
     /// # Errors
@@ -267,8 +271,8 @@ impl ProfileTable {
     }
 
     /// Tags traffic as [`Tag::SloFriendly`] if its [`load`](ProfileTable::load) is at most `most`,
-    /// and otherwise as [`Tag::SloViolating`]. A tag that [`ProfileTable::insert_tag`] added for
-    /// equal traffic has precedence.
+    /// and otherwise as [`Tag::SloViolating`]. If [`ProfileTable::insert_tag`] added a tag for
+    /// equal traffic, returns that tag instead.
     ///
     /// # Errors
     /// The errors of [`Platform::check`].

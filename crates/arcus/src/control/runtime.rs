@@ -66,8 +66,9 @@ struct RuntimeState {
     kept: Kept,
 }
 
-/// ARCUS's Algorithm 1 on one server. Once per control period, it measures the rates of flows and
-/// adjusts the registers of their shapers. It moves flows whose SLO is violated to other routes.
+/// The control loop of ARCUS on one server (Algorithm 1). Once per control period, it measures the
+/// rates of flows and adjusts the registers of their shapers. It moves flows whose SLO is violated
+/// to other routes.
 #[derive(Clone, Debug)]
 pub struct Runtime {
     manager: Manager,
@@ -133,15 +134,17 @@ impl Runtime {
         &self.manager
     }
 
-    /// The number of periods in which a flow violated its SLO, summed over all flows.
+    /// The number of periods in which a flow violated its SLO, summed over all flows. The rule
+    /// depends on the flow's promise.
     ///
-    /// If a mean rate is promised, the periods are control periods. A flow violates its SLO in a
-    /// control period if more than one message waited in the flow's queue at the period's beginning
-    /// and at its end, and if the flow's rate in the period and the flow's smoothed rate were both
-    /// below the SLO by more than 1 %. If a rate is promised in a percentage of periods, the
-    /// periods are those of this promise. A flow violates its SLO in such a period if a message
-    /// waited at the end of some control period within it, and if the flow fell short of its SLO by
-    /// more than 1 % plus its largest message.
+    /// If a mean rate is promised, the periods are control periods. A control period counts if more
+    /// than one message waited in the flow's queue at its beginning and at its end, and if the
+    /// flow's rate in the period and the flow's smoothed rate were both below the SLO by more than
+    /// 1 %.
+    ///
+    /// If a rate is promised in a percentage of periods, the periods are those of this promise.
+    /// Such a period counts if a message waited at the end of some control period within it, and if
+    /// the flow fell short of its SLO by more than 1 % plus its largest message.
     pub fn violations(&self) -> u64 {
         self.violations
     }
@@ -157,7 +160,8 @@ impl Runtime {
         self.moves
     }
 
-    /// The number of contexts whose capacity the control plane has simulated so far.
+    /// The number of contexts (mixes of flows) whose capacity the control plane has simulated so
+    /// far.
     pub fn simulated_contexts(&mut self) -> u64 {
         self.manager.profiles().simulated()
     }

@@ -36,8 +36,8 @@ impl Verdict {
     }
 }
 
-/// Two numbers of periods: those in which a flow was present, and those in which the flow missed
-/// its promised rate.
+/// The numbers of periods in which a flow was present, and in which the flow missed its promised
+/// rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Periods {
     /// The number of whole periods in which the flow was present.
@@ -55,9 +55,9 @@ impl Periods {
 }
 
 impl FlowStatus {
-    /// Returns the verdict on all promises to this flow: of the verdicts on rate and latency, the one
-    /// that is later in the order of [`Verdict`]. `number` is the flow's index in `run`. If the flow
-    /// sends less than its SLO, its rate counts as kept when all that it sends is served.
+    /// Returns the verdict on all promises to this flow: the worse of the verdicts on its rate and
+    /// its latency, in the order of [`Verdict`]. `number` is the flow's index in `run`. If the flow
+    /// sends less than its SLO, the rate counts as kept when all that the flow sends is served.
     pub fn verdict(&self, run: &RunResult, number: usize) -> Verdict {
         let rate = self.rate_verdict(run, number);
         rate.max(self.latency_verdict(run, number))
@@ -157,14 +157,16 @@ impl FlowStatus {
     }
 
     /// Returns the time for which this flow must be present for a verdict on its rate and latency;
-    /// `None` if nothing is promised. `number` is the flow's index in `run`.
+    /// `None` if nothing is promised. `number` is the flow's index in `run`. The time depends on
+    /// the promise:
     ///
-    /// For a mean rate, this is a hundred times the time that the flow's largest message takes at
-    /// the SLO. For a flow added after the warm-up, it is a hundred times the sum of that time and
-    /// the flow's shortest latency. For a rate in a percentage of periods, it is the number of
-    /// periods of which one may be missed: 100 periods for 99 %. For a latency percentile, it is
-    /// the estimated time until 10 messages lie beyond the percentile. With a promise of both rate
-    /// and latency, it is the longer time.
+    /// * a mean rate: a hundred times the time that the flow's largest message takes at the SLO;
+    ///   for a flow added after the warm-up, a hundred times the sum of that time and the flow's
+    ///   shortest latency;
+    /// * a rate in a percentage of periods: the number of periods of which one may be missed, such
+    ///   as 100 periods for 99 %;
+    /// * a latency percentile: the estimated time until 10 messages lie beyond the percentile;
+    /// * both a rate and a latency: the longer of the two times.
     pub fn shown_within(&self, run: &RunResult, number: usize) -> Option<Time> {
         let slo = self.slo_gbit_per_s();
         let rate = slo.map(|slo| match self.request.availability {

@@ -46,7 +46,9 @@ pub struct Row {
 }
 
 impl Row {
-    /// Creates a row for the number `ours`, which belongs to no user and is no percentile.
+    /// Creates a row for the measured number `ours`: with its key, the sharing mechanism `system`
+    /// that it belongs to, a description `what`, and its unit. The number belongs to no user and is
+    /// no percentile.
     pub fn new(
         key: impl Into<String>,
         system: &'static str,
@@ -73,7 +75,7 @@ impl Row {
         Row { user, ..self }
     }
 
-    /// Sets the percentile, from 0 to 100, that the number is.
+    /// States that the number is a percentile of a distribution: `percentile`, from 0 to 100.
     #[must_use]
     pub fn at_percentile(self, percentile: f64) -> Row {
         let percentile = Some(percentile);

@@ -9,7 +9,7 @@ use crate::{Accelerator, Curve, Egress, gbit_per_s};
 pub const ALMS_OF_A_FLOW: f64 = 0.0097;
 /// The number of host cores that ARCUS uses for each flow, as a fraction of a core (section 5.3.2).
 pub const CORES_OF_A_FLOW: f64 = 0.05;
-/// The capacity of the buffer of PANIC's scheduler, in descriptors.
+/// The number of message descriptors that the scheduler of the baseline PANIC can buffer.
 pub const PANIC_BUFFER: usize = 256;
 
 /// Creates the IPSec accelerator of Table 1, which reaches 32 Gbit/s with messages of 1500 B. Its

@@ -164,8 +164,8 @@ pub struct AcceleratorTable {
     pub input_bytes: Option<u64>,
 }
 
-/// A pair of a size in bytes and a number above 0, which is the size's relative weight or its time
-/// in ns.
+/// A size in bytes, and a number above 0: the relative weight of this size in a mix, or the time in
+/// ns that a message of this size takes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(inline)]
 pub struct Pair(

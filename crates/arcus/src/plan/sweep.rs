@@ -28,13 +28,13 @@ pub struct SweepOptions {
     pub threads: usize,
 }
 
-/// Profiles the platform of a plan in advance. Simulates the capacities that are needed to admit
-/// the plan's flows, and tenants with the sizes and paths in `options`. Tags each combination of
-/// the plan's flows by whether all SLOs fit. `version` is the version of accelflow, which the
-/// returned file states.
+/// Simulates the capacities of a plan's platform in advance, so that admissions later need no
+/// simulation. Covers the plan's flows, and unknown tenants with the sizes and paths in `options`.
+/// The returned file also states for each combination of the plan's flows whether all SLOs fit.
+/// `version` is the version of accelflow, which is written to the file.
 ///
 /// # Errors
-/// [`PlanError`] for more contexts or combinations than allowed, and for invalid flows.
+/// [`PlanError`] for more mixes or combinations of flows than allowed, and for invalid flows.
 pub fn profile(
     plan: &CheckedPlan,
     options: &SweepOptions,

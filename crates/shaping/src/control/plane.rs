@@ -112,8 +112,8 @@ impl ControlPlane {
         &self.tenants
     }
 
-    /// Returns the share of the free capacity that all tenants without promises together may use:
-    /// 1, or less for some time after a missed promise. The free capacity is the part that tenants
+    /// Returns the share of the free capacity that the tenants without promises together may use: 1
+    /// or, for some time after a missed promise, less. The free capacity is the part that tenants
     /// with promises do not need at present.
     pub fn eased(&self) -> f64 {
         self.eased
@@ -125,7 +125,7 @@ impl ControlPlane {
     }
 
     /// Returns the largest accelerator time that all tenants together may use, in seconds per
-    /// second, and what limits this time.
+    /// second, and the reason for this limit.
     pub fn largest_use(&self) -> (f64, Limit) {
         let promises = self.tenants.iter().filter_map(|tenant| {
             let slo = tenant.slo?;

@@ -116,7 +116,8 @@ impl Slo {
     }
 }
 
-/// What limits the accelerator time that may be promised to tenants.
+/// The reason why no more accelerator time may be promised to tenants: the allowed share of the
+/// capacity, or a promised latency.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Limit {
     /// The share of the capacity that the operator allows
