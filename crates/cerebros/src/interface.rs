@@ -19,8 +19,8 @@ use crate::schema::Message;
 use crate::services::{Call, Function, Service};
 use crate::shape::{Shape, filled, opaque, proto_shape, thrift_arguments, thrift_result};
 
-/// The clock and the code sizes of a user-defined service, which neither its interface nor its
-/// recording states.
+/// The clock and the code sizes of a user-defined service. Neither the service's interface file nor
+/// the recording of its calls states them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Code {
     /// The clock frequency of the cores in hertz, with which the recording's times are converted to

@@ -260,7 +260,8 @@ pub struct Message {
 }
 
 impl Message {
-    /// Creates a message with these field values, without measured cycles.
+    /// Creates a message with the field values `fields`. The cycles to transform it are calculated
+    /// from the fields, since no measured cycles are given.
     pub fn new(fields: Vec<Value>) -> Message {
         Message {
             fields,

@@ -66,7 +66,8 @@ pub struct Limiter {
 
 impl Limiter {
     /// Creates a limiter that lets messages pass at the rate `rate`, with bursts of at most `burst`
-    /// bytes. The limiter begins in the state after a long idle time.
+    /// bytes. It begins in the state that it has after a long idle time, for example with a full
+    /// token bucket.
     pub fn new(algorithm: Algorithm, rate: Bandwidth, burst: Bytes) -> Limiter {
         Limiter {
             algorithm,

@@ -514,10 +514,10 @@ impl Manager {
         rest::alone(&mut self.profiles, &self.flows[number])
     }
 
-    /// Predicts from the profiles the rate of each registered flow if every flow sends at its
-    /// promised rate. Rates are in gigabits per second, in the order of [`Manager::flows`]; those of
-    /// opportunistic flows are 0. A rate below the promise is a predicted violation; only
-    /// over-subscription can cause one.
+    /// Predicts the rate of each registered flow, from the profiled capacities, if every flow sends
+    /// at its promised rate. Rates are in gigabits per second, in the order of [`Manager::flows`];
+    /// the rates of opportunistic flows are 0. A rate below the promise is a predicted violation;
+    /// only over-subscription can cause one.
     ///
     /// # Errors
     /// The errors of [`Platform::check`].

@@ -72,8 +72,8 @@ impl ServiceClass {
     }
 }
 
-/// The promise of a rate in a percentage of periods: the flow gets its rate in `percent` of all
-/// periods of length `period`.
+/// The promise of a rate in a percentage of periods: the flow gets its rate in `percent` percent of
+/// all periods of length `period`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Availability {
     /// The percentage of periods in which the flow gets its rate, from 50 to below 100.
@@ -82,8 +82,8 @@ pub struct Availability {
     pub period: Time,
 }
 
-/// The promise that `percent` of a flow's messages have a latency of at most `most`.
-/// [`Verdict`](super::Verdict)s check this promise; admission and shaping ignore it.
+/// The promise of a latency: `percent` percent of a flow's messages have a latency of at most
+/// `most`. [`Verdict`](super::Verdict)s check this promise; admission and shaping ignore it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LatencySlo {
     /// The percentage of messages that keep the latency `most`, from 50 to below 100.

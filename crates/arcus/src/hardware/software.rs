@@ -40,8 +40,8 @@ pub struct SoftwareConfig {
 }
 
 impl SoftwareConfig {
-    /// The parameters of a polling thread with a small bucket, like ReFlex. The thread does not
-    /// make up for time that it loses to interruptions.
+    /// The parameters of a polling thread with a small token bucket, like ReFlex. The thread does
+    /// not make up for time that it loses to interruptions.
     pub const REFLEX: SoftwareConfig = SoftwareConfig {
         name: "Host_TS_reflex",
         period: Time::from_us(10),
@@ -51,7 +51,7 @@ impl SoftwareConfig {
         interrupted_every: Time::from_us(500),
         interrupted_for: Time::from_us(70),
     };
-    /// The parameters of a thread on a timer with a deep bucket, like Firecracker. After an
+    /// The parameters of a thread on a timer with a deep token bucket, like Firecracker. After an
     /// interruption, the thread makes up for the lost time with a burst.
     pub const FIRECRACKER: SoftwareConfig = SoftwareConfig {
         name: "Host_TS_firecracker",

@@ -132,14 +132,15 @@ pub struct Sweep {
 }
 
 impl Sweep {
-    /// Fills `speedup` with C / C_S, and `latency_reduction` with C / C_L, for each point. C are
-    /// the host's cycles per second without offloading. With offloading, the same work takes C_S
-    /// cycles of the host, and C_L cycles in the latency of requests. Error messages number the
-    /// points from `first`, for callers that pass a long sweep in pieces.
+    /// Fills `speedup` and `latency_reduction` with C / C_S and C / C_L for each point: the factors
+    /// by which throughput grows and by which requests become faster. C is the host's cycles per
+    /// second without offloading. With offloading, the same work takes C_S cycles of the host, and
+    /// C_L cycles count in the latency of its requests. Error messages number the points from
+    /// `first`, for callers that pass a long sweep in pieces.
     ///
     /// # Errors
-    /// [`Refusal`] for a value out of range, which states the column and the point's index. Also for
-    /// columns or output slices of different lengths.
+    /// [`Refusal`] for a value out of range, which states the column and the point's index. Also
+    /// for columns or output slices of different lengths.
     pub fn evaluate(
         &self,
         design: Design,
