@@ -272,7 +272,7 @@ impl ProfileTable {
 
     /// Tags traffic as [`Tag::SloFriendly`] if its [`load`](ProfileTable::load) is at most `most`,
     /// and otherwise as [`Tag::SloViolating`]. If [`ProfileTable::insert_tag`] added a tag for
-    /// equal traffic, returns that tag instead.
+    /// equal traffic, that tag is returned instead.
     ///
     /// # Errors
     /// The errors of [`Platform::check`].

@@ -426,7 +426,7 @@ impl Swing {
 /// Evaluates `scenario` for a low and a high value of one input at a time. Returns the changes of
 /// the speedup, largest first: a tornado diagram. An input in `uncertain` varies between the ends
 /// of its distribution. Any other input varies by the share `around` in both directions: with 0.1
-/// from 90 % to 110 % of its value.
+/// from 90 % to 110 % of its value. But alpha stays at most 1, and n at most all possible offloads.
 ///
 /// Left out are inputs that are infinite or derived from others, and inputs of 0 that are not in
 /// `uncertain`. If alpha, C, n, C_b and sizes are all given (in Accelerometer's symbols), alpha is
