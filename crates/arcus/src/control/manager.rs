@@ -314,6 +314,9 @@ impl Manager {
     ///
     /// # Errors
     /// The errors of [`Platform::check`].
+    ///
+    /// # Panics
+    /// Panics if no registered flow has this index.
     pub fn alternatives(&mut self, number: usize) -> Result<&[Alternative], PlatformError> {
         if self.classified[number].is_none() {
             let status = self.flows[number].clone();
@@ -351,6 +354,9 @@ impl Manager {
     ///
     /// # Errors
     /// The errors of [`Platform::check`].
+    ///
+    /// # Panics
+    /// Panics if no registered flow has this index.
     pub fn select_path(&mut self, number: usize) -> Result<Option<RouteEntry>, PlatformError> {
         let friendly = self
             .alternatives(number)?

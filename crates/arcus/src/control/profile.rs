@@ -261,7 +261,7 @@ impl ProfileTable {
     /// deliver the traffic.
     ///
     /// # Errors
-    /// The errors of [`Platform::check`].
+    /// The errors of [`Platform::check`], and [`PlatformError::OutOfRange`] for an infinite rate.
     pub fn load(&mut self, flows: &[Traffic]) -> Result<f64, PlatformError> {
         let total: f64 = flows.iter().map(|flow| flow.gbit_per_s).sum();
         match total > 0.0 {
