@@ -283,6 +283,30 @@ fn refusals_name_file_line_column_path_value_and_what_is_allowed() {
 }
 
 #[test]
+fn facts_beyond_64_bits_with_a_sign_are_refused_with_their_range() {
+    let json = |fact: &str| {
+        format!(
+            r#"{{"schema": "accelflow.workload/1", "name": "shop", "services": [{{"name": "Cart",
+                "path": [{{"trace": "T1", "facts": {{"T1": {{"compressed": {fact}}}}}}}]}}]}}"#
+        )
+    };
+    for fact in [
+        "9223372036854775808",
+        "18446744073709551616",
+        "-9223372036854775809",
+        "1.5",
+    ] {
+        let said = refusal(&json(fact));
+        assert!(
+            said.contains("services[0].path[0].facts.T1.compressed = "),
+            "{said}"
+        );
+        let allowed = "must be a whole number from -9223372036854775808 to 9223372036854775807";
+        assert!(said.ends_with(allowed), "{said}");
+    }
+}
+
+#[test]
 fn texts_that_are_neither_toml_nor_json_are_refused() {
     let cases = [
         (

@@ -242,10 +242,16 @@ fn number(schema: &Value, found: &Value, path: &str) -> Result<(), Box<Problem>>
             && bound("maximum").is_none_or(|most| number <= most)
             && bound("exclusiveMinimum").is_none_or(|below| number > below)
     });
-    match fits && (!whole || found.is_i64() || found.is_u64()) {
+    let held = found.is_i64() || (found.is_u64() && !is_signed(schema));
+    match fits && (!whole || held) {
         true => Ok(()),
         false => refuse_value(path, found, &allowed(schema)),
     }
+}
+
+/// Whether `schema` allows the whole numbers of 64 bits with a sign.
+fn is_signed(schema: &Value) -> bool {
+    schema.get("format").is_some_and(|format| format == "int64")
 }
 
 /// The type of `schema`, of several, that `found` is meant to have.
@@ -311,6 +317,9 @@ fn allowed(schema: &Value) -> String {
             }
             (None, _, Some(most)) => format!("{number}, at most {most}"),
             (None, Some(least), None) => format!("{number} above {}", number_text(least)),
+            (None, None, None) if is_signed(schema) => {
+                format!("{number} from {} to {}", i64::MIN, i64::MAX)
+            }
             (None, None, None) => number.to_owned(),
         };
     }
