@@ -21,10 +21,12 @@ const STEP: usize = 128 * 1024;
 /// The decompression accelerator. Decompresses the payload of a job (format `str`) with the codec
 /// in `job.packed`. Sets the payload's format to the one in `job.packed`, and clears `job.packed`.
 ///
-/// JSON is checked, so that whatever reads it may rely on its syntax and on [`Limits`].
+/// If the decompressed data are JSON, they are checked: their readers may rely on valid syntax and
+/// on [`Limits`].
 ///
-/// If the payload is still a JSON envelope, first extracts the envelope's data. T5, T6, T10 and T12
-/// need this: of the paper's traces that decompress, only T1 has a transformation before Dcmp
+/// The payload may still be a JSON envelope, an object whose member `data` has the compressed data
+/// in base64. Then Dcmp first extracts these data. The paper's traces T5, T6, T10 and T12 need
+/// this: of the traces that decompress, only T1 extracts the data before Dcmp, by a transformation
 /// (Table II, Listing 1).
 pub struct Dcmp {
     /// The decompression context. `None` until it is needed, and after [`Accelerator::forget`].

@@ -68,7 +68,8 @@ impl ThriftCall {
         })
     }
 
-    /// Returns the header of the reply to this request, for a result or a declared exception.
+    /// Returns the header of the reply to this request, for a function that returned a result or
+    /// threw an exception that the interface declares.
     pub fn reply(&self) -> ThriftCall {
         ThriftCall {
             message_type: MessageType::Reply,
