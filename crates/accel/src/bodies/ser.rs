@@ -16,8 +16,8 @@ use crate::protocols::storage::{self, StorageCall};
 use crate::protocols::thrift::{Schema, ThriftCall, encode_struct, write_envelope};
 use crate::record::Record;
 
-/// The serialization accelerator. Converts a job's application data into the message that
-/// `job.call` describes, and sets `job.direction` to `Send`.
+/// The serialization accelerator. Converts the application data of a job (a message) into the
+/// message that `job.call` describes, and sets `job.direction` to `Send`.
 ///
 /// The payload may be JSON or a *record*: the message's body in its wire form.
 ///

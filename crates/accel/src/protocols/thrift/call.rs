@@ -32,7 +32,9 @@ impl ThriftCall {
     /// Creates the header of a request to `method` (or `service:method`) of `schema`.
     ///
     /// # Errors
-    /// `unknown_service`, `unknown_method`.
+    /// `unknown_service` or `unknown_method` if `schema` does not have the service or the method;
+    /// `unknown_method` also if several services have the method and `method` does not name the
+    /// service.
     pub fn request(
         schema: &Schema,
         method: &str,

@@ -296,7 +296,7 @@ impl Schema {
     /// Returns the index of the function `method` of the service `service`.
     ///
     /// # Errors
-    /// `unknown_service`, `unknown_method`.
+    /// `unknown_service` or `unknown_method` if the schema does not have the service or the method.
     pub fn find_in(&self, service: &str, method: &str) -> Result<FunctionId, AccelError> {
         let Some((_, functions)) = self.services.iter().find(|(name, _)| **name == *service) else {
             let known = shorten(self.services());
