@@ -6,12 +6,12 @@ use crate::error::AccelError;
 use crate::job::Job;
 
 /// The implementation of an accelerator, in software or on a device: it processes the bytes of a
-/// [`Job`], a message on its way through a trace.
+/// [`Job`], which is a message on its way through a trace (a program of accelerator calls).
 ///
 /// Contract:
-/// - `run` reads `job.bytes` and the fields of the job that the accelerator's documentation names. It
-///   replaces `job.bytes` by the output of the accelerator. LdB instead leaves the bytes unchanged and
-///   sets `job.core`.
+/// - `run` reads `job.bytes` and the fields of the job that the accelerator's documentation names.
+///   It replaces `job.bytes` by the accelerator's output. Only the load balancer LdB leaves the
+///   bytes unchanged, and sets `job.core`.
 /// - On an error the job is unchanged, so that a core can take over the same input (`cpu_fallback`
 ///   in the paper's Listing 2): outputs are built separately and swapped in at the end.
 /// - No input makes the accelerator panic, or allocate memory beyond its [`Limits`](crate::Limits).

@@ -27,8 +27,8 @@ impl Codec {
         }
     }
 
-    /// Returns the number of the codec in the compression envelope of Thrift messages: 1 for
-    /// Zstandard, 2 for Snappy, 3 for gzip.
+    /// Returns the number by which a compressed Thrift message states its codec: 1 for Zstandard, 2
+    /// for Snappy, 3 for gzip.
     pub const fn number(self) -> u8 {
         match self {
             Codec::Zstd => 1,
@@ -37,7 +37,8 @@ impl Codec {
         }
     }
 
-    /// Returns the codec with the number `number` in the compression envelope of Thrift messages.
+    /// Returns the codec with the number `number`: 1 for Zstandard, 2 for Snappy, 3 for gzip.
+    /// Compressed Thrift messages state their codec by this number.
     ///
     /// # Errors
     /// `unknown_codec` for a number outside 1 to 3.

@@ -10,10 +10,11 @@ use crate::facts::Facts;
 use crate::job::{Direction, Job};
 use crate::limits::Limits;
 
-/// The implementation (body) of a custom accelerator: it processes the bytes of a message.
+/// The implementation (body) of a custom accelerator, which a library of traces declares in
+/// addition to the nine. It processes the bytes of a message.
 ///
-/// The output takes effect only if all of it conforms to the accelerator's declaration. Otherwise,
-/// and after an error or a panic, the message is unchanged, so that a core can take over.
+/// The output takes effect only if all of it conforms to the accelerator's declaration. If it does
+/// not, or the body fails or panics, the message stays unchanged, so that a core can take over.
 pub trait CustomBody: Send {
     /// Returns the declaration of the accelerator in the library of traces: name, formats,
     /// direction and facts.
@@ -48,7 +49,7 @@ pub struct Output {
     pub facts: Vec<(String, Fact)>,
 }
 
-/// The value of a fact that a custom accelerator outputs.
+/// The value of a fact (a named value for branches of the trace) that a custom accelerator outputs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fact {
     /// The fact is an integer.
@@ -78,7 +79,7 @@ impl AccelError {
     }
 
     /// Creates the error `no_body` for a call of the custom accelerator `kind`, for which no body
-    /// is registered.
+    /// (implementation) is registered.
     pub fn no_body(kind: &Kind) -> AccelError {
         AccelError::Custom {
             name: kind.name().to_owned(),

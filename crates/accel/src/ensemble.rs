@@ -21,7 +21,8 @@ use crate::limits::Limits;
 use crate::protocols::thrift::{FunctionSet, Schema};
 use crate::transform;
 
-/// The settings of the software bodies (implementations of accelerators) of an [`Ensemble`].
+/// The settings of the software accelerators of an [`Ensemble`]: limits on messages, the Thrift
+/// interface, compression, and the form in which applications get arguments.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// Limits on the messages that the accelerators process.
@@ -57,8 +58,8 @@ impl Default for Settings {
     }
 }
 
-/// The implementations (bodies) of the nine accelerators and of custom accelerators, and the
-/// transformations between formats.
+/// The accelerators that process a program's messages: implementations (bodies) of the paper's nine
+/// accelerators and of custom accelerators. It also converts messages between formats.
 pub struct Ensemble {
     bodies: [Box<dyn Accelerator>; Accel::COUNT],
     own: Vec<Box<dyn CustomBody>>,
@@ -66,8 +67,8 @@ pub struct Ensemble {
 }
 
 impl Ensemble {
-    /// Creates an ensemble of the nine accelerators in software, with `settings`. LdB chooses among
-    /// the cores of `loads` by `policy`.
+    /// Creates an ensemble of the nine accelerators in software, with `settings`. The load balancer
+    /// LdB chooses a core for each message by `policy`, given the cores' `loads`.
     ///
     /// # Errors
     /// `out_of_range` for an invalid compression level.
@@ -101,8 +102,8 @@ impl Ensemble {
         })
     }
 
-    /// Creates an ensemble of the nine accelerators in software, with default settings. LdB
-    /// balances round robin over `cores` cores.
+    /// Creates an ensemble of the nine accelerators in software, with default settings. The load
+    /// balancer LdB picks the `cores` cores in turn.
     ///
     /// # Errors
     /// No error occurs with the default settings.
@@ -118,21 +119,24 @@ impl Ensemble {
         self.bodies[place] = body;
     }
 
-    /// Adds the body of a custom accelerator. Replaces an earlier body for the accelerator with the
-    /// same name.
+    /// Adds `body`, the implementation of a custom accelerator. It replaces an earlier
+    /// implementation of the accelerator with the same name.
     pub fn add(&mut self, body: Box<dyn CustomBody>) {
         self.own
             .retain(|known| known.kind().name() != body.kind().name());
         self.own.push(body);
     }
 
-    /// Runs the custom accelerator that traces declare as `kind` on a job.
+    /// Runs a custom accelerator on a job (a message). `kind` is the accelerator's declaration in
+    /// the traces (programs of accelerator calls) that call it.
     ///
     /// # Errors
-    /// - `no_body` if the accelerator has no body, `other_kind` if the body's declaration differs
-    ///   from `kind`;
-    /// - `wrong_direction` or `wrong_facts` if the message's direction or the body's output differs
-    ///   from the declaration;
+    /// - `no_body` if the accelerator has no body (implementation), `other_kind` if the body's
+    ///   declaration differs from `kind`;
+    /// - `wrong_direction` if the accelerator is declared only for messages of the other direction
+    ///   (received or sent);
+    /// - `wrong_facts` if the body's output does not have exactly the declared facts (values for
+    ///   branches of traces);
     /// - `too_large` for an input or output beyond the limits;
     /// - the error that the body returns;
     /// - the errors of [`Record::to_json`](crate::Record::to_json) if the job holds a record.
@@ -155,7 +159,7 @@ impl Ensemble {
         Ensemble { bodies, ..self }
     }
 
-    /// Runs one of the nine accelerators on a job.
+    /// Runs `accel`, one of the nine accelerators, on a job (a message).
     ///
     /// # Errors
     /// The accelerator's error, or `body_failed` if `accel` is a custom accelerator (see
@@ -176,7 +180,8 @@ impl Ensemble {
         self.limits
     }
 
-    /// Runs one transformation on a job.
+    /// Converts a job's payload from the format `step.src` to `step.dst`, such as from JSON to
+    /// BSON.
     ///
     /// # Errors
     /// The errors of [`transform::run`]; the job is then unchanged.
@@ -184,8 +189,9 @@ impl Ensemble {
         transform::run(job, step, &self.limits)
     }
 
-    /// Discards the data of earlier jobs in the nine accelerators, but not in custom ones; see
-    /// [`Accelerator::forget`].
+    /// Frees the working memory of the nine accelerators that may hold data of earlier jobs, for
+    /// use before a job of another tenant; see [`Accelerator::forget`]. Custom accelerators keep
+    /// their memory.
     pub fn forget(&mut self) {
         self.bodies.iter_mut().for_each(|body| body.forget());
     }

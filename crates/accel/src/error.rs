@@ -2,7 +2,7 @@
 
 use accelflow_trace::Format;
 
-/// The error of an accelerator that refused its input.
+/// The error of an accelerator that cannot process its input.
 ///
 /// The error messages name the place (a byte offset in the accelerator's input), the value found
 /// and what is allowed. [`AccelError::reason`] returns a stable name of the error, for counters.

@@ -4,8 +4,9 @@ use std::borrow::Borrow;
 use std::fmt;
 use std::sync::Arc;
 
-/// The name of a fact. (A fact is a value that branches of traces test.) The name is a constant of
-/// the program, such as `hit`, or a shared text, such as the name of a field in a schema.
+/// The name of a fact, which is a value of a message that branches of a trace test. The name is a
+/// constant of the program, such as `hit`, or a shared text, such as the name of a field in a
+/// schema.
 #[derive(Clone)]
 pub enum FactName {
     /// A name known at compile time.
@@ -56,13 +57,14 @@ impl From<Arc<str>> for FactName {
     }
 }
 
-/// The facts of a message: named numbers that branches of a trace test, ordered by name, and a few
-/// named texts.
+/// The facts of a message: named numbers and named texts that branches of a trace (a program of
+/// accelerator calls) test. Both are ordered by name.
 ///
-/// RPC sets `message_type` and `seqid` (Thrift) or `compressed` and `exception` (gRPC), and the
-/// texts `service` and `method`. Dser sets the integer, enum and boolean fields at the top level of
-/// a Thrift, gRPC or storage message. It then sets the facts that the twelve traces test, which
-/// replace fields of the same name:
+/// Accelerators set the facts when they read a message. RPC sets `message_type` and `seqid`
+/// (Thrift) or `compressed` and `exception` (gRPC), and the texts `service` and `method`. Dser
+/// (deserialization) sets a fact for each integer, enum and boolean field at the top level of a
+/// Thrift, gRPC or storage message. Dser also sets the facts that the paper's twelve traces test.
+/// These take precedence over fields of the same name:
 ///
 /// - Thrift and gRPC: `compressed`, `exception`;
 /// - storage: `hit`, `found`, `compressed`, `c_compressed`, `exception`;

@@ -12,7 +12,8 @@ use crate::facts::Facts;
 use crate::record::Record;
 use crate::session::Session;
 
-/// A message on its way through a trace: the queue entry of the paper's Figure 8, in software.
+/// A message on its way through a trace (a program of accelerator calls). It corresponds to the
+/// queue entry in Figure 8 of AccelFlow (HPCA 2026).
 #[derive(Debug)]
 pub struct Job {
     /// The current payload: the result of the latest operation or transformation, or the bytes that
@@ -92,9 +93,10 @@ impl Job {
         }
     }
 
-    /// Returns the application data and their format: the JSON text of a record, the content of an
-    /// envelope, or otherwise the payload. Compressed data stay compressed; [`Job::packed`] has the
-    /// codec.
+    /// Returns the job's application data, then their format. The data are the payload, with two
+    /// exceptions: for a record (a message in its wire form), its JSON text; for a JSON envelope,
+    /// the data decoded from its member `data`. Compressed data stay compressed; [`Job::packed`]
+    /// has the codec.
     ///
     /// # Errors
     /// `bad_json`, `bad_base64` for a malformed envelope; the errors of [`Record::to_json`].
@@ -117,9 +119,9 @@ impl Job {
         }
     }
 
-    /// Appends the payloads of the other arms of a join, in order, to this job, which is the first
-    /// arm. Marks the result as uncompressed, and as neither an envelope nor a record. All other
-    /// fields are unchanged.
+    /// Joins the parallel arms of a trace: appends the payloads of `others`, in order, to that of
+    /// this job, which is the first arm. Marks the result as uncompressed, and as neither an
+    /// envelope nor a record. All other fields stay unchanged.
     ///
     /// # Errors
     /// `wrong_format` unless all payloads are protocol data, since application data cannot be
@@ -143,8 +145,8 @@ impl Job {
 
     /// Creates a second job with the same data, for a parallel arm of a trace.
     ///
-    /// The caller provides the session of the second job, since two copies of one set of write keys
-    /// would use a nonce twice.
+    /// The caller provides the second job's `session` (connection state), since two copies of the
+    /// same TLS keys would encrypt different records with the same nonce.
     pub fn fork(&self, session: Session) -> Job {
         Job {
             bytes: self.bytes.clone(),

@@ -4,9 +4,9 @@ use crate::error::AccelError;
 
 /// Limits on messages, which every accelerator checks before it allocates memory.
 ///
-/// The defaults are assumptions of this project: large enough for every message of the twelve
-/// traces, with a median of a few KB and a tail of tens of KB (AccelFlow, section VII), and small
-/// enough that a single message cannot exhaust a server.
+/// The defaults are assumptions of this project. They are large enough for every message in the
+/// paper, where the median is a few KB and the tail tens of KB (AccelFlow, section VII). They are
+/// small enough that a single message cannot exhaust a server's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Largest size of the input or output of one accelerator, in bytes. Default 16 MiB, which is
@@ -40,8 +40,8 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Returns the size, 64 KiB, up to which decompressed output may have any ratio to the
-    /// compressed input.
+    /// Returns the size in bytes, 64 KiB, up to which decompressed output is allowed at any
+    /// compression ratio.
     pub const fn free_decompressed_bytes(&self) -> usize {
         64 * 1024
     }

@@ -9,16 +9,17 @@ use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 use crate::job::Job;
 
 impl Job {
-    /// Returns the value of `operand`, which a branch condition tests; `None` if the job has no such
-    /// value.
+    /// Returns the value in this job that a branch condition tests: the value of `operand`. `None`
+    /// if the job has no such value.
     ///
-    /// - Field: the number that is the value of the named fact.
-    /// - Bytes: the integer in the given bytes of the payload. The payload of a record is its JSON
-    ///   text.
-    /// - Bit: 0 or 1, one bit of such a number or integer.
-    /// - Text: 1 if the text in the job equals the given text, otherwise 0. The text in the job is
-    ///   a range of the payload, or the value of the named fact. Without such a fact it is the
-    ///   string with the same name at the top level of a JSON payload that is not an envelope.
+    /// - Field: the value of the job's fact (named number) of this name.
+    /// - Bytes: the integer in the given bytes of the payload. If the payload is a record (a
+    ///   message in its wire form), the bytes are those of its JSON text.
+    /// - Bit: one bit, 0 or 1, of a field or of bytes as above.
+    /// - Text: 1 if a text in the job equals the given text, otherwise 0. The operand names either
+    ///   a range of the payload or a text fact. If the job has no such text fact, the string of the
+    ///   same name at the top level of a JSON payload is compared, but not that of an envelope
+    ///   (JSON whose member `data` has the payload).
     pub fn read(&self, operand: Operand<'_>) -> Option<i64> {
         match operand {
             Operand::Field(name) => self.facts.get(name),

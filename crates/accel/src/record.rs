@@ -9,10 +9,11 @@ use crate::error::AccelError;
 use crate::protocols::thrift::FunctionId;
 use crate::protocols::{protobuf, thrift};
 
-/// The message type of a record.
+/// The message type of a record. A record is a message that was checked but stays in its wire form,
+/// instead of being converted to JSON text.
 ///
-/// A record is a checked message in its wire form, used instead of the message's JSON text. Dser
-/// delivers records to applications that read the fields themselves.
+/// The record's bytes are stored elsewhere and passed to the methods. The accelerator Dser
+/// (deserialization) delivers records to applications that read the fields themselves.
 #[derive(Clone, Debug)]
 pub enum Record {
     /// A Thrift struct.
@@ -38,9 +39,10 @@ impl Record {
     /// from `bytes`.
     ///
     /// # Errors
-    /// `bad_value` if `T` does not fit the message type. With gRPC also if `T` borrows text that
-    /// only the JSON form contains, such as that of a 64-bit integer: read such types from the JSON
-    /// instead. For bytes that Dser has not checked, also other errors of [`AccelError`].
+    /// `bad_value` if `T` does not fit the message type. For gRPC, also if `T` borrows text that
+    /// occurs only in the message's JSON form, such as the digits of a 64-bit integer.
+    /// [`Record::to_json`] returns JSON from which such a `T` can be read. For bytes that Dser has
+    /// not checked, also other errors of [`AccelError`].
     pub fn read<'a, T: Deserialize<'a>>(&self, bytes: &'a [u8]) -> Result<T, AccelError> {
         self.read_seed(bytes, PhantomData)
     }
@@ -60,9 +62,9 @@ impl Record {
         }
     }
 
-    /// Encodes `value`, what `function` returns, into `out`, whose content is replaced. `self` is
-    /// the type of the function's arguments, of which the type of its result is known. For gRPC,
-    /// `function` is ignored: the result is the response of the method of `self`.
+    /// Encodes `value`, the result of `function`, as a record. The record's bytes replace the
+    /// content of `out`, and its type is returned. `self` is the type of the function's arguments.
+    /// For gRPC, `function` is ignored, since `self` determines the method.
     ///
     /// # Errors
     /// Thrift: `unknown_method` for a function that the schema does not have, `unknown_field` for a
@@ -78,7 +80,7 @@ impl Record {
         self.result_within(function, value, usize::MAX, out)
     }
 
-    /// Encodes a result like [`Record::result`], in at most `most` bytes.
+    /// Encodes a function's result like [`Record::result`], but in at most `most` bytes.
     ///
     /// # Errors
     /// The errors of [`Record::result`], and `too_large` before more than `most` bytes are written.
@@ -97,8 +99,8 @@ impl Record {
         }
     }
 
-    /// Returns whether a value that [`Record::result`] refuses may still be encodable through JSON:
-    /// true for gRPC, false for Thrift.
+    /// Returns whether a value that [`Record::result`] refuses may still be encoded by conversion
+    /// to JSON first: true for gRPC, false for Thrift.
     pub fn may_fit_as_json(&self) -> bool {
         matches!(self, Record::Protobuf(_))
     }

@@ -20,12 +20,15 @@ use crate::job::Job;
 use crate::json::{check_bounds, check_syntax};
 use crate::limits::Limits;
 
-/// Changes the format of a job's payload between text, JSON and BSON, as `transform` states. The
-/// result for a JSON envelope is the envelope's data: unchanged if `transform.dst` is `Str`, otherwise
-/// converted to `transform.dst`.
+/// Converts a job's payload from the format `transform.src` to `transform.dst`. The formats are
+/// text (`Str`), JSON and BSON.
 ///
-/// A payload without an envelope that is already in the format `transform.dst` is left unchanged. So
-/// one trace can process messages with and without an envelope.
+/// The payload may be a JSON envelope: an object whose member `data` has the actual data in base64.
+/// The result is then these data, without the envelope. They stay in their own format if
+/// `transform.dst` is `Str`, and are otherwise converted to `transform.dst`.
+///
+/// A payload without an envelope that is already in the format `transform.dst` stays unchanged. So
+/// one trace (a program of accelerator calls) can process messages with and without an envelope.
 ///
 /// # Errors
 /// `wrong_format` if the payload is not in `transform.src`; `bad_json`, `bad_bson`, `bad_base64`,
@@ -67,7 +70,7 @@ pub fn run(job: &mut Job, transform: Transform, limits: &Limits) -> Result<(), A
 }
 
 /// Converts `bytes` from the format `transform.src` to `transform.dst`, and returns the result.
-/// Treats a JSON envelope as plain JSON.
+/// Unlike [`run`], this function does not extract the data of a JSON envelope.
 ///
 /// # Errors
 /// `bad_json`, `bad_bson`, `bad_utf8`, `too_deep`, `too_large`.

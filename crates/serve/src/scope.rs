@@ -18,8 +18,8 @@ thread_local! {
     static ABANDONED: RefCell<Option<Arc<AtomicBool>>> = const { RefCell::new(None) };
 }
 
-/// Runs `work` with the deadline `deadline` for calls that it makes on this thread, unless the
-/// current deadline ([`current_deadline`]) is earlier.
+/// Runs `work` with a deadline: calls to services that `work` makes on this thread must end by
+/// `deadline`, or by the current deadline ([`current_deadline`]) if that is earlier.
 pub fn with_deadline<T>(deadline: Instant, work: impl FnOnce() -> T) -> T {
     /// Restores the outer deadline, even if `work` panics.
     struct Outer(Option<Instant>);
@@ -35,14 +35,16 @@ pub fn with_deadline<T>(deadline: Instant, work: impl FnOnce() -> T) -> T {
     work()
 }
 
-/// Returns the deadline of calls made on this thread now: that of the request which the thread
-/// handles, or an earlier one set by [`with_deadline`]. `None` if there is no deadline.
+/// Returns the deadline of calls to services that this thread makes now. It is the deadline of the
+/// request that the thread handles, or an earlier one set by [`with_deadline`]. `None` if there is
+/// no deadline.
 pub fn current_deadline() -> Option<Instant> {
     DEADLINE.get()
 }
 
-/// The context that a request's calls and storage accesses inherit: the request's tenant, priority
-/// and deadline, and the limit on the tenant's concurrent chains (AccelFlow, section IV.D).
+/// The part of a request's context that its handler's calls to services and storage inherit: the
+/// request's tenant, priority and deadline, and the limit on how many such calls the tenant makes
+/// at a time (AccelFlow, section IV.D).
 #[derive(Clone, Default)]
 pub struct Carried {
     /// The tenant and priority of the request, and the deadline of its handler.
@@ -64,8 +66,8 @@ impl fmt::Debug for Carried {
 }
 
 impl Carried {
-    /// Creates the context for calls of a request with the tenant, priority and deadline in
-    /// `terms`, and the limit `limit` on the tenant's concurrent chains.
+    /// Creates the context for a request's calls. `terms` has the request's tenant, priority and
+    /// deadline; `limit` bounds the tenant's concurrent calls and storage accesses.
     pub fn new(terms: Terms, limit: Option<TraceLimit>) -> Carried {
         Carried {
             terms,
@@ -87,12 +89,14 @@ pub(crate) trait Answering: Send {
     fn answer(&mut self, trace: &str, job: &Job) -> bool;
 }
 
-/// Sends the error in `job` to the client of the request that this thread handles, with the error
-/// subtrace `trace` (`T6_error`, `T7_error` or `T10_error`). The handler's own answer is then
-/// discarded. Returns whether the error was sent. This requires
-/// [`Config::errors_to_caller`](crate::Config), and happens at most once per request. For a Thrift
-/// client, nothing is sent if the error is an exception that the handler's function does not
-/// declare. A gRPC client gets a status, whatever `trace` is.
+/// Sends the error in `job` to the client of the request that this thread handles, and returns
+/// whether it was sent. The handler's own answer is then discarded. `trace` is the name of the
+/// error subtrace, the trace that sends the error: `T6_error`, `T7_error` or `T10_error`. A gRPC
+/// client gets a status instead, whatever `trace` is.
+///
+/// Nothing is sent if [`Config::errors_to_caller`](crate::Config) is false, if an error was already
+/// sent for this request, or if the error is a Thrift exception that the handler's function does
+/// not declare.
 pub fn answer_caller(trace: &str, job: &Job) -> bool {
     let caller = CARRIED.with_borrow(|carried| carried.as_ref()?.caller.clone());
     caller.is_some_and(|caller| {
@@ -126,9 +130,10 @@ pub fn current_terms() -> Terms {
     CARRIED.with_borrow(|carried| carried.as_ref().map_or_else(Terms::default, |c| c.terms))
 }
 
-/// Waits until the tenant may begin another chain of traces, such as a call or a storage access.
-/// The tenant is that of the request which this thread handles. The chain counts as running until
-/// the returned value is dropped. Returns `Ok(None)` if there is no limit.
+/// Waits until the tenant of the request that this thread handles may begin another chain of
+/// traces, such as a call or a storage access. The number of a tenant's concurrent chains is
+/// limited. The chain counts as running until the returned value is dropped. Returns `Ok(None)` if
+/// there is no limit.
 ///
 /// # Errors
 /// [`TenantBusy`] if the chain may not begin by `until`.
@@ -164,8 +169,9 @@ pub(crate) fn is_abandoned(deadline: Option<Instant>, abandoned: Option<&Arc<Ato
         || deadline.is_some_and(|deadline| deadline <= Instant::now())
 }
 
-/// The context of a request, for other threads that work on the request: its deadline, tenant,
-/// priority, limit on chains, OpenTelemetry context, and whether its client still waits.
+/// The context of a request, which other threads need to work on the request: its deadline, tenant,
+/// priority, the tenant's limit on concurrent calls, the OpenTelemetry context, and whether the
+/// client still waits.
 #[derive(Clone, Debug)]
 pub struct Scope {
     deadline: Option<Instant>,

@@ -18,14 +18,16 @@ const MAX_WINDOW_LOG: u32 = 24;
 /// The step size of inflation for frames that do not state their content size.
 const STEP: usize = 128 * 1024;
 
-/// The decompression accelerator. Decompresses the payload of a job (format `str`) with the codec
-/// in `job.packed`. Sets the payload's format to the one in `job.packed`, and clears `job.packed`.
+/// The decompression accelerator. Decompresses the payload of a job (a message) with the codec in
+/// `job.packed`. Sets the payload's format to the one in `job.packed`, and clears `job.packed`. The
+/// compressed payload has the format `Str` or is a JSON envelope.
 ///
-/// JSON is checked, so that whatever reads it may rely on its syntax and on [`Limits`].
+/// If the decompressed data are JSON, they are checked: their readers may rely on valid syntax and
+/// on [`Limits`].
 ///
-/// If the payload is still a JSON envelope, first extracts the envelope's data. T5, T6, T10 and T12
-/// need this: of the paper's traces that decompress, only T1 has a transformation before Dcmp
-/// (Table II, Listing 1).
+/// A JSON envelope is an object whose member `data` has the compressed data in base64. Dcmp first
+/// extracts these data. The paper's traces T5, T6, T10 and T12 need this: of the traces that
+/// decompress, only T1 extracts the data before Dcmp, by a transformation (Table II, Listing 1).
 pub struct Dcmp {
     /// The decompression context. `None` until it is needed, and after [`Accelerator::forget`].
     zstd: Option<DCtx<'static>>,

@@ -24,19 +24,20 @@ use crate::record::Record;
 use crate::role::Role;
 
 /// The deserialization accelerator. Converts the message that `job.call` describes into application
-/// data, and sets facts: the values that branches of the trace test. RPC or the caller sets
-/// `job.call`.
+/// data, and sets facts: the values that branches of the trace test. The accelerator RPC or the
+/// caller has set `job.call`.
 ///
-/// - Thrift: converts one struct to JSON. The arguments of functions that take records become a
-///   [`Record`] instead, unless they are compressed. The facts are the struct's integers, enums and
-///   bools, `compressed` and `exception`. A struct with compressed data (a compression envelope)
-///   becomes `{"compressed":1,"codec":"zstd","data":"<base64>"}`.
-/// - gRPC: converts one message to JSON. The request of a method that takes records becomes a
-///   [`Record`] instead, if neither request nor response has a type with a special JSON form. The
-///   facts are the message's integers, enums and bools, `compressed` and `exception`.
-/// - Storage: converts a response or, in a program that is the cache or the database, a request to
-///   JSON. The facts are the message's integers, and `hit`, `found`, `compressed`, `c_compressed`
-///   and `exception`, which are 0 if absent.
+/// - Thrift: converts one struct to JSON. Uncompressed arguments become a [`Record`] (the checked
+///   wire form) instead, for the functions given to [`Dser::with_records`]. The facts are the
+///   struct's integers, enums and bools, `compressed` and `exception`. A struct with compressed
+///   data becomes the JSON envelope `{"compressed":1,"codec":"zstd","data":"<base64>"}`.
+/// - gRPC: converts one message to JSON. Requests become a [`Record`] instead, for the methods
+///   given to [`Dser::with_records`]. Exceptions are methods whose request or response can contain
+///   an extension, a group, or a type with a special JSON form, such as `Timestamp`. The facts are
+///   the message's integers, enums and bools, `compressed` and `exception`.
+/// - Storage: converts a response to JSON, or a request in a program that is itself the cache or
+///   the database. The facts are the message's integers, and `hit`, `found`, `compressed`,
+///   `c_compressed` and `exception`, which are 0 if the message lacks them.
 /// - HTTP: extracts the body. The facts are `compressed`, and `status` of a response or the text
 ///   `method` of a request.
 #[derive(Debug)]
@@ -69,8 +70,9 @@ impl Dser {
         }
     }
 
-    /// Sets whether Thrift records come with the byte offsets of their containers and structs, so
-    /// that an application can skip the containers and structs that it does not read. Default false.
+    /// Sets whether a Thrift record (a checked message in its wire form) comes with the byte
+    /// offsets of its containers and structs. An application can then skip those that it does not
+    /// read. Default false.
     #[must_use]
     pub fn with_split_schema(self, split_schema: bool) -> Dser {
         Dser {

@@ -16,17 +16,18 @@ use crate::protocols::storage::{self, StorageCall};
 use crate::protocols::thrift::{Schema, ThriftCall, encode_struct, write_envelope};
 use crate::record::Record;
 
-/// The serialization accelerator. Converts a job's application data into the message that
-/// `job.call` describes, and sets `job.direction` to `Send`.
+/// The serialization accelerator. Converts the application data of a job (a message) into the
+/// message that `job.call` describes, and sets `job.direction` to `Send`.
 ///
-/// A payload may be JSON or a *record*, the encoded fields of the message's body.
+/// The payload may be JSON or a *record*: the message's body in its wire form.
 ///
-/// - Thrift: converts the JSON of the arguments or the result into one struct, and a compressed
-///   payload into the compression envelope. A record is left unchanged.
+/// - Thrift: converts the JSON of the arguments or the result into one struct. A compressed payload
+///   becomes a struct of two fields, the codec's number and the payload. A record is left
+///   unchanged.
 /// - gRPC: converts the JSON of the request or the response into one message. A record is
 ///   left unchanged.
-/// - Storage: writes a request. After a response (`job.call`), it writes the request that follows,
-///   such as the database read after a cache miss ([`crate::storage`]).
+/// - Storage: writes a request. If `job.call` is a response, this is the request that follows from
+///   the response, such as the database read after a cache miss ([`crate::storage`]).
 /// - HTTP: writes head and body.
 #[derive(Debug)]
 pub struct Ser {

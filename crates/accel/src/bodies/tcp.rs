@@ -8,12 +8,12 @@ use crate::job::{Direction, Job};
 use crate::limits::Limits;
 use crate::protocols::tcp::{receive, send};
 
-/// The TCP accelerator. Converts a message to TCP segments or back, as `job.direction` states, and
-/// advances the sequence numbers in `job.session.tcp`.
+/// The TCP accelerator. Converts a job's message to TCP segments or back, as `job.direction`
+/// states, and advances the sequence numbers in `job.session.tcp`.
 ///
-/// Receiving begins a new message. It clears the job's facts, core, compression, envelope and
-/// record, which belong to the previous message. It keeps `job.call`, which describes the messages
-/// of the connection.
+/// When the accelerator receives a message, it clears the job's facts, core, compression, envelope
+/// and record, which belong to the previous message. It keeps `job.call`, which describes all
+/// messages of the connection.
 #[derive(Debug, Default)]
 pub struct Tcp {
     limits: Limits,

@@ -39,8 +39,9 @@ impl Accelerator for Encr {
 }
 
 /// The decryption accelerator: decrypts the records in `job.bytes` with the keys
-/// `job.session.tls.read`. The output begins with the part of this message that was decrypted
-/// together with the previous message ([`TlsSession::ahead`](crate::tls::TlsSession::ahead)).
+/// `job.session.tls.read`. The output begins with any part of this message that was already
+/// decrypted together with the previous message
+/// ([`TlsSession::ahead`](crate::tls::TlsSession::ahead)).
 #[derive(Debug, Default)]
 pub struct Decr {
     limits: Limits,

@@ -20,8 +20,8 @@ use random::Draw;
 
 pub use sizes::{MESSAGE_SIZES, MessageSize};
 
-/// One of the eight services of SocialNetwork (AccelFlow, section VI), with the methods that its
-/// messages call, and the collection of stored documents that they use.
+/// One of the eight services of SocialNetwork (AccelFlow, section VI): its name, the method that
+/// clients call, the methods that it calls itself, and the collection of documents that it uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ServiceMessages {
     /// The service's name in the paper, such as `CPost`.
@@ -35,7 +35,7 @@ pub struct ServiceMessages {
     pub collection: Option<&'static str>,
 }
 
-/// The eight services in the order of the paper's Table IV.
+/// The eight services of SocialNetwork, in the order of AccelFlow's Table IV.
 pub const SERVICES: [ServiceMessages; 8] = [
     ServiceMessages {
         name: "CPost",
@@ -251,8 +251,8 @@ pub fn response(method: &str, seed: u64, index: u64) -> Result<Value, AccelError
     Ok(json!({ "success": success }))
 }
 
-/// Returns the JSON of a result that is SocialNetwork's declared exception, a `ServiceException`
-/// with this code and message.
+/// Returns the JSON of a function's result that is SocialNetwork's declared exception: a
+/// `ServiceException` with the error code `code` and the text `message`.
 pub fn service_exception(code: i32, message: &str) -> Value {
     json!({"se": {"errorCode": code, "message": message}})
 }
@@ -268,8 +268,9 @@ pub struct Document {
     pub value: Value,
 }
 
-/// Returns the document that request `index` of `service` with the seed `seed` reads or writes.
-/// `None` if `service` is not in [`SERVICES`] or has no collection.
+/// Returns the document in the cache or the database that a request to `service` reads or writes.
+/// `seed` and `index` identify the request, as for [`request`]. `None` if `service` is not in
+/// [`SERVICES`] or has no collection.
 pub fn document(service: &str, seed: u64, index: u64) -> Option<Document> {
     let collection = SERVICES
         .iter()

@@ -2,8 +2,9 @@
 
 use crate::role::Role;
 
-/// The sizes of one kind of message in a sample, in bytes, as framed Thrift binary including the 4
-/// bytes of the frame length.
+/// The measured sizes, in bytes, of the requests or the responses of one method in a sample:
+/// minimum, median, 99th percentile and maximum. Messages are encoded in Thrift's binary protocol
+/// with framed transport, and sizes include the 4 bytes of the frame length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MessageSize {
     /// The method whose messages were measured.
@@ -35,10 +36,11 @@ const fn size(
     }
 }
 
-/// The sizes of SocialNetwork's messages, from samples with the field values of DeathStarBench's
-/// load generator scripts (commit 6ecb0970, wrk2). The `carrier` of each message, the map of
-/// tracing headers, has one `uber-trace-id`. The messages were serialized with thriftpy2's binary
-/// protocol in framed transport. Messages can be smaller or larger than those in the samples.
+/// The measured sizes of SocialNetwork's messages: minimum, median, 99th percentile and maximum in
+/// bytes, for each method and role. The samples have the field values of DeathStarBench's load
+/// generator scripts (commit 6ecb0970, wrk2). The `carrier` of each message, the map of tracing
+/// headers, has one `uber-trace-id`. The messages were serialized with thriftpy2's binary protocol
+/// in framed transport. Messages outside the samples can be smaller or larger.
 pub const MESSAGE_SIZES: [MessageSize; 25] = [
     size("ComposePost", Role::Request, [537, 782, 1_013, 1_028]),
     size("ComposePost", Role::Response, [28, 28, 28, 28]),

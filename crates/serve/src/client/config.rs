@@ -116,15 +116,15 @@ impl Default for ClientConfig {
 
 /// The retry policy of a client: when and how often failed calls are retried.
 ///
-/// A call is retried only if the service certainly did not execute it, or if its function is
-/// idempotent and the connection was lost or the service was unavailable. See
-/// [`CallError::executed`](super::CallError::executed).
+/// A call is retried only in two cases: the service certainly did not execute the call (see
+/// [`CallError::executed`](super::CallError::executed)), or the called function is idempotent and
+/// the connection was lost or the service was unavailable.
 ///
-/// If a gRPC service refuses a call unprocessed, each attempt repeats the call up to 6 times on the
-/// same connection. The pause before the first repeat is 1 ms, and doubles with each repeat. If the
-/// first attempt still ends unprocessed, for example because the service is closing the connection,
-/// the second attempt follows without a pause. These repeats and this second attempt take nothing
-/// from the retry budget, and do not occur if `max_attempts` is 1.
+/// A gRPC service may refuse a call without processing it. The attempt then repeats the call up to
+/// 6 times on the same connection, after pauses of 1 ms, 2 ms, 4 ms and so on. If the service also
+/// refuses the last repeat of the first attempt, or is closing the connection, the second attempt
+/// follows without a pause. These repeats and this second attempt take nothing from the retry
+/// budget, and do not occur if `max_attempts` is 1.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RetryPolicy {
     /// The largest number of attempts per call, including the first; at least 1. Default 3.

@@ -184,7 +184,7 @@ pub enum CallError {
 /// The `TApplicationException` type of a service that has no such function.
 const UNKNOWN_METHOD: i64 = 1;
 
-/// Whether the service has executed a call that failed.
+/// Whether the service has executed a client's call that failed: no, perhaps or yes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Executed {
     /// The service has certainly not executed the call: the call was not sent, or the service

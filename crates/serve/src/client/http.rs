@@ -40,9 +40,10 @@ pub struct HttpResponse {
     pub body: Vec<u8>,
 }
 
-/// A client of one HTTP/1.1 server, which sends JSON over HTTP. By default, the client uses the
-/// traces T11 and T12 over TLS, and without TLS `T11_plain` and `T12_plain`, which have no Encr and
-/// Decr; [`HttpClient::set_traces`] replaces them. Connections, time limits and retries work as in
+/// A client of one HTTP/1.1 server, which sends JSON over HTTP. By default, the client sends
+/// requests with the paper's trace T11 and receives responses with T12. Without TLS, it uses
+/// `T11_plain` and `T12_plain`, which neither encrypt nor decrypt. [`HttpClient::set_traces`]
+/// replaces these traces. Connections, time limits and retries work as in
 /// [`Client`](super::Client).
 pub struct HttpClient {
     channel: Channel,
@@ -83,9 +84,9 @@ impl HttpClient {
         })
     }
 
-    /// Replaces the traces with which later calls are made; `None` restores the default traces.
-    /// Calls in progress keep the old traces. Returns the number of replacements so far, including
-    /// this one.
+    /// Replaces the traces (programs of accelerator calls) with which later calls are made; `None`
+    /// restores the default traces. Calls in progress keep the old traces. Returns the number of
+    /// replacements so far, including this one.
     ///
     /// # Errors
     /// [`ServeError::OwnTraces`] if the new traces cannot make this client's calls. The client then

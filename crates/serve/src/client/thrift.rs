@@ -95,9 +95,9 @@ impl Client {
         self.multiplexed = multiplexed;
     }
 
-    /// Replaces the traces with which later calls are made; `None` restores the default traces.
-    /// Calls in progress keep the old traces. Returns the number of replacements so far, including
-    /// this one.
+    /// Replaces the traces (programs of accelerator calls) with which later calls are made; `None`
+    /// restores the default traces. Calls in progress keep the old traces. Returns the number of
+    /// replacements so far, including this one.
     ///
     /// # Errors
     /// [`ServeError::OwnTraces`] if the new traces cannot make this client's calls. The client then

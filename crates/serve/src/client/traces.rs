@@ -13,8 +13,8 @@ use crate::traces::slot::{Slot, TraceSetting};
 use crate::traces::source::TraceSource;
 use crate::transport::grpc::traces::{self as grpc, PipeTraces};
 
-/// The custom traces of a client: their source, and the names of the traces with which the client
-/// makes calls.
+/// The custom traces (programs of accelerator calls) of a client: their source, and the names of
+/// the traces that send requests and receive responses.
 #[derive(Clone, Debug, Default)]
 pub struct ClientTraces {
     /// The source of the custom traces, such as a file. A custom trace replaces the default trace

@@ -107,7 +107,8 @@ impl TlsTrust {
 
     /// Creates the client's side of a TLS handshake, as rustls' state machine. The caller must pass
     /// bytes between the state machine and the server. After the handshake, the caller can extract
-    /// the keys for Encr and Decr from the state machine.
+    /// from the state machine the keys for the accelerators Encr and Decr, which encrypt and
+    /// decrypt messages.
     ///
     /// # Errors
     /// rustls' error for invalid settings; none in practice.

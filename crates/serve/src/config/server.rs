@@ -21,10 +21,10 @@ pub enum Execution {
     Ensemble(PoolSettings),
 }
 
-/// The settings of Cerebros's RPC processor (MICRO 2021, section 4) in software, which does the
-/// work of the RPC accelerator. The processor's function map is set with
-/// [`SteeringPolicy::FunctionMap`](crate::SteeringPolicy) instead. Results do not change. All
-/// features are off by default; `docs/server-reasons.md` has their costs and gains.
+/// The settings of two features of Cerebros's RPC processor (MICRO 2021, section 4) in software:
+/// the split schema and the shared memory of requests. A third feature, the function map, is set
+/// with [`SteeringPolicy::FunctionMap`](crate::SteeringPolicy). The features do not change the
+/// results of requests. All are off by default; `docs/server-reasons.md` has their costs and gains.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RpcProcessor {
     /// Whether Dser stores the byte offsets of containers and structs in a request's arguments. A
@@ -38,8 +38,9 @@ pub struct RpcProcessor {
     pub arena: Option<ArenaSettings>,
 }
 
-/// The size and use of the memory that all requests of a server share. A request's memory is
-/// reserved before its message is processed, and released after its handler has returned.
+/// The settings of the memory that all requests of a server share: its size, and how requests
+/// reserve it. A request's memory is reserved before its message is processed, and released after
+/// its handler has returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ArenaSettings {
     /// The size of the shared memory in bytes; at least 1. A message that needs more than this size
@@ -54,8 +55,9 @@ pub struct ArenaSettings {
 }
 
 impl ArenaSettings {
-    /// Returns the settings for `bytes` of shared memory. Messages reserve four times their size
-    /// for the decoded form and do not wait, as in Cerebros (section 4.1).
+    /// Returns the settings for `bytes` of shared memory. A message reserves its own size, and four
+    /// times its size for the decoded form. If too little memory is free, the message is refused at
+    /// once. Both choices are those of Cerebros (section 4.1).
     pub const fn of(bytes: usize) -> ArenaSettings {
         ArenaSettings {
             bytes,
@@ -65,8 +67,9 @@ impl ArenaSettings {
     }
 }
 
-/// The replies that a server compresses. T3 sends compressed replies, and T2 the others. Error
-/// replies are not compressed. gRPC replies are compressed only for clients that accept gzip.
+/// The choice of the replies that a server compresses. The paper's trace T3 sends compressed
+/// replies, and T2 the others. Error replies are not compressed. gRPC replies are compressed only
+/// for clients that accept gzip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compression {
     /// No reply is compressed.

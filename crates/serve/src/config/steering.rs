@@ -2,7 +2,8 @@
 
 use std::thread;
 
-/// The policy by which LdB chooses the worker that runs a request's handler.
+/// The policy by which the load balancer LdB chooses the worker thread that runs a request's
+/// handler.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SteeringPolicy {
     /// Each worker in turn.
@@ -21,8 +22,8 @@ pub enum SteeringPolicy {
 }
 
 impl SteeringPolicy {
-    /// All steering policies. The index of a policy is the numeric value of the parameter `policy`
-    /// that selects it.
+    /// All steering policies. The index of a policy in this list is the value of the numeric
+    /// parameter `policy` that selects it.
     pub const ALL: [SteeringPolicy; 4] = [
         SteeringPolicy::Affinity,
         SteeringPolicy::FunctionMap,
@@ -48,8 +49,8 @@ impl SteeringPolicy {
     }
 }
 
-/// The settings of steering, by which handlers run on worker threads that LdB chooses, instead of
-/// connections' threads.
+/// The settings of steering: handlers run on worker threads that the load balancer LdB chooses,
+/// instead of the threads of their connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Steering {
     /// The number of worker threads that run handlers; at least 1. Default: the number of cores
@@ -60,8 +61,8 @@ pub struct Steering {
     /// Whether each worker is bound to one of the cores that the process may use. If there are more
     /// workers than cores, several workers share a core. Default false.
     pub pinned: bool,
-    /// The number of functions per worker that [`SteeringPolicy::FunctionMap`] remembers, which is
-    /// at least 1. Other policies ignore this number. Default 1, as in Cerebros.
+    /// The number of latest requests per worker whose functions [`SteeringPolicy::FunctionMap`]
+    /// remembers; at least 1. Other policies ignore this number. Default 1, as in Cerebros.
     pub function_map_depth: usize,
 }
 

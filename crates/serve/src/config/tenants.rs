@@ -11,12 +11,14 @@ use rustls::pki_types::ServerName;
 
 use super::time_limit::MAX_TIME_LIMIT;
 
-/// The clock frequency for the shaping registers in [`Shaping`], in Hz: 1 MHz (assumed), since
-/// operating systems wake threads with no higher precision. ARCUS's FPGA has 250 MHz.
+/// The clock frequency, in Hz, by which the token buckets in [`Shaping`] are refilled: 1 MHz
+/// (assumed), since operating systems wake threads with no higher precision. ARCUS's FPGA has 250
+/// MHz.
 pub const SHAPING_CLOCK_HZ: u64 = 1_000_000;
 
-/// The limits on a tenant's traffic, as registers of ARCUS's traffic shaper (token buckets) with a
-/// clock of [`SHAPING_CLOCK_HZ`]. `None` in a field sets no limit of its kind.
+/// The limits on a tenant's traffic: in requests, in bytes, and in accelerator time. Each limit is
+/// a token bucket, given by the registers of ARCUS's traffic shaper with a clock of
+/// [`SHAPING_CLOCK_HZ`]. A field that is `None` sets no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Shaping {
     /// The registers of a token bucket from which each request takes one token.
@@ -32,13 +34,14 @@ pub struct Shaping {
     pub time: Option<Registers>,
 }
 
-/// The settings of a server's control plane for SLOs: the available accelerator time in seconds per
-/// second, the share of this time that tenants may use, and the period of the checks of SLOs.
-/// On a server without accelerators, set the available time to the number of its cores.
+/// The settings of a server's control plane, which admits or refuses tenants' SLOs: the available
+/// accelerator time in seconds per second, the share of this time that tenants may use, and the
+/// period after which SLOs are checked. On a server without accelerators, the available time is the
+/// number of its cores.
 pub type Control = ControlSettings;
 
-/// An SLO that a tenant requests: a rate that is met in most of the control plane's periods, and
-/// optionally a latency percentile.
+/// A service-level objective (SLO) that a tenant requests: a rate of requests, which must be met in
+/// most of the periods that the control plane checks, and optionally a latency percentile.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TenantSlo {
     /// The promised rate, in requests per second.
@@ -60,9 +63,9 @@ pub struct TenantSlo {
 }
 
 impl TenantSlo {
-    /// Creates an SLO of `requests_per_s` requests per second in 99 % of the control plane's
-    /// periods, without a promised latency. [`TenantSlo::time`] or [`TenantSlo::size`] must be set
-    /// before use.
+    /// Creates an SLO that promises `requests_per_s` requests per second in 99 % of the periods
+    /// that the control plane checks, and no latency. [`TenantSlo::time`] or [`TenantSlo::size`]
+    /// must be set before use, so that the server knows the accelerator time of a request.
     pub const fn new(requests_per_s: f64) -> TenantSlo {
         TenantSlo {
             requests_per_s,
@@ -74,7 +77,8 @@ impl TenantSlo {
     }
 }
 
-/// A tenant of a server: its identity, limits and SLO.
+/// A tenant of a server, a customer whose clients share the server with others: the tenant's name,
+/// how its clients are recognized, its limits and its SLO.
 #[derive(Clone, Debug)]
 pub struct Tenant {
     /// The tenant's name, in metrics and for methods such as
@@ -108,7 +112,7 @@ pub struct Tenant {
 }
 
 impl Tenant {
-    /// Creates a tenant without limits and SLO, whose clients connect from `networks`.
+    /// Creates a tenant whose clients connect from `networks`. The tenant has no limits and no SLO.
     pub fn new(name: &str, networks: Vec<IpNet>) -> Tenant {
         Tenant {
             name: name.to_owned(),

@@ -11,9 +11,10 @@ use crate::scope::{with_abandonment, with_carried, with_deadline};
 /// A handler, which answers the requests to one function of a server. Its arguments and results are
 /// JSON text.
 ///
-/// The server calls a handler from several threads concurrently. A handler may block, but then
-/// occupies its thread: the connection's, one of [`Config::handler_threads`](crate::Config) for
-/// gRPC, or one of [`Steering::workers`](crate::Steering). The client of a handler that panics gets
+/// The server calls a handler from several threads concurrently. A handler may block, but it then
+/// occupies the thread that runs it: one of [`Steering::workers`](crate::Steering) with steering,
+/// otherwise the connection's thread, or for gRPC one of
+/// [`Config::handler_threads`](crate::Config). The client of a handler that panics gets
 /// INTERNAL_ERROR, in gRPC the status UNKNOWN.
 pub trait Handler: Send + Sync {
     /// Answers one request. Returns the function's value as JSON text, empty for a void function.
@@ -35,9 +36,10 @@ where
 /// A handler, which answers the requests to one function of a server with values of the
 /// application's own types.
 ///
-/// Arguments and results are usually not converted to JSON text. The exceptions are servers that
-/// record costs, compressed Thrift messages, and gRPC messages with a special JSON form
-/// (`docs/message-conventions.md`). The rules for threads and panics are those of [`Handler`].
+/// The server usually does not convert arguments and results to JSON text, which saves time. It
+/// does so if it records costs, for compressed Thrift messages, and for gRPC messages with a
+/// special JSON form (`docs/message-conventions.md`). The rules for threads and panics are those of
+/// [`Handler`].
 pub trait ValueHandler: Send + Sync {
     /// Answers one request, and returns a result from [`Request::returns`] or [`Request::later`].
     ///

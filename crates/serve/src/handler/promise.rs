@@ -65,13 +65,13 @@ impl Promise {
         let _ = self.sender.send(answer);
     }
 
-    /// Sets a callback, which is called once if the client stops waiting for the answer: it has
-    /// cancelled the call, its deadline has passed, or its connection is gone. Only gRPC clients
-    /// report this. The callback is also called if the promise is dropped without an answer. It
-    /// replaces an earlier callback.
+    /// Sets `callback`, which is called once if the client stops waiting for the answer: the client
+    /// has cancelled the call, its deadline has passed, or its connection is gone. Only gRPC
+    /// clients report this. The callback is also called if the promise is dropped without an
+    /// answer. A new callback replaces an earlier one.
     ///
-    /// If the client has already stopped waiting, `callback` is called at once. Otherwise it runs
-    /// on the connection's thread. It must not block.
+    /// If the client has already stopped waiting, `callback` runs at once on this thread, and
+    /// otherwise later on the connection's thread. It must not block.
     pub fn when_abandoned(&self, callback: impl FnOnce() + Send + 'static) {
         self.waiting.when_abandoned(Box::new(callback));
     }

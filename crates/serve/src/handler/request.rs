@@ -22,7 +22,8 @@ use crate::memory::wipe::Wiped;
 use crate::scope::{Carried, is_abandoned};
 use crate::transport::grpc::metadata::Metadata;
 
-/// A request that a handler answers, as the trace T1 has delivered it to a core.
+/// A request that a handler answers. The server's trace for receiving requests, by default the
+/// paper's T1, has decoded it.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
     /// The name of the service that declares the called function.
@@ -79,8 +80,9 @@ impl<'a> Request<'a> {
         is_abandoned(self.deadline, self.abandoned)
     }
 
-    /// Returns a function that does the same as [`Request::is_abandoned`] and can be called from
-    /// other threads, also after the handler has returned.
+    /// Returns a function that tells whether the client has stopped waiting, like
+    /// [`Request::is_abandoned`]. Other threads can call the function, also after the handler has
+    /// returned.
     pub fn abandonment(&self) -> impl Fn() -> bool + Send + Sync + use<> {
         let (deadline, abandoned) = (self.deadline, self.abandoned.cloned());
         move || is_abandoned(deadline, abandoned.as_ref())

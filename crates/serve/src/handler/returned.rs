@@ -42,8 +42,8 @@ pub(crate) fn returned<T: Serialize + ?Sized>(
 }
 
 /// The result of a [`ValueHandler`](crate::ValueHandler): a value encoded by
-/// [`Request::returns`](crate::Request::returns) or [`Returned::json`], or the promise of a value
-/// ([`Request::later`](crate::Request::later)).
+/// [`Request::returns`](crate::Request::returns) or [`Returned::json`], or a promise to give the
+/// value later ([`Request::later`](crate::Request::later)).
 #[derive(Debug)]
 pub struct Returned(pub(crate) Made);
 

@@ -8,9 +8,9 @@ use zeroizing_alloc::ZeroAlloc;
 
 /// An allocator that overwrites memory with zeros before it frees the memory.
 ///
-/// A server's messages pass through libraries that do not wipe (HTTP/2, JSON), through handlers'
-/// own values, and through vectors that move when they grow. A program that serves secrets should
-/// use this as its global allocator, which covers all of these:
+/// A server's messages pass through libraries that do not overwrite memory (HTTP/2, JSON), through
+/// handlers' own values, and through vectors that move when they grow. A program that serves
+/// secrets should use this allocator as its global allocator, which covers all of these:
 ///
 /// ```
 /// use accelflow_serve::{WIPING_ALLOCATOR, WipingAllocator};

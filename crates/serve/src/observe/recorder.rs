@@ -146,8 +146,8 @@ struct Samples {
     cost_ns: Vec<f64>,
 }
 
-/// A path that recorded requests to one function have taken: the phases and traces that the
-/// requests passed through, with their costs.
+/// A path that requests to one function have taken, as recorded: the sequence of traces and
+/// application phases, with their costs and waiting times.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RecordedPath {
     /// The number of recorded requests that took this path.

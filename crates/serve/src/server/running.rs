@@ -21,7 +21,8 @@ use crate::observe::admin::Admin;
 use crate::observe::recorder::{RecordedPath, RecordingError};
 
 /// A running server. Dropping it stops the server without a grace period. In a child process that
-/// was forked meanwhile, stopping and dropping have no effect: the parent goes on serving.
+/// was forked while the server ran, stopping and dropping have no effect, since the parent goes on
+/// serving.
 pub struct Running {
     /// The process that serves.
     process: u32,
@@ -68,8 +69,8 @@ impl Running {
         self.address
     }
 
-    /// Returns the address of the operators' port ([`Config::admin`](crate::Config)); `None` if
-    /// there is none.
+    /// Returns the address of the port for operators, which serves metrics and recordings
+    /// ([`Config::admin`](crate::Config)); `None` if the server has no such port.
     pub fn admin_address(&self) -> Option<SocketAddr> {
         self.threads.admin.as_ref().map(Admin::address)
     }
@@ -79,10 +80,10 @@ impl Running {
         self.shared.metrics_text()
     }
 
-    /// Replaces the traffic limits of the tenant named `tenant`. The new limits also apply to
-    /// waiting requests. A new token bucket starts full, and an existing one keeps its tokens. With
-    /// a control plane, the limit on accelerator time does not change, since the control plane sets
-    /// it.
+    /// Replaces the traffic limits of the tenant named `tenant` by `shaping`. The new limits also
+    /// apply to waiting requests. A token bucket for a limit that the tenant did not have starts
+    /// full; the other buckets keep their tokens. On a server with a control plane (which admits
+    /// SLOs), the limit on accelerator time does not change, since the control plane sets it.
     ///
     /// # Errors
     /// [`TenantError::Unknown`] if no tenant has the name, and
@@ -99,14 +100,15 @@ impl Running {
         }
     }
 
-    /// Requests an SLO for the tenant named `tenant` from the control plane. The new SLO replaces
-    /// the tenant's current one.
+    /// Requests an SLO for the tenant named `tenant` from the server's control plane, which admits
+    /// or refuses SLOs. The new SLO replaces the tenant's current one.
     ///
     /// # Errors
     /// [`TenantError::Slo`] if the SLO is refused, with the remaining capacity.
     /// [`TenantError::Unmeasured`] if the SLO has no accelerator time and the server cannot predict
-    /// this time. [`TenantError::Unknown`] if no tenant has the name, and
-    /// [`TenantError::NoControlPlane`]. The tenant then keeps its current SLO.
+    /// this time. [`TenantError::Unknown`] if no tenant has the name.
+    /// [`TenantError::NoControlPlane`] if the server has no control plane. The tenant then keeps
+    /// its current SLO.
     pub fn set_slo(&self, tenant: &str, slo: TenantSlo) -> Result<(), TenantError> {
         self.controlled(tenant)?.promise(tenant, slo)
     }
@@ -114,21 +116,23 @@ impl Running {
     /// Removes the SLO of the tenant named `tenant`. Returns whether the tenant had an SLO.
     ///
     /// # Errors
-    /// [`TenantError::Unknown`] if no tenant has the name, and [`TenantError::NoControlPlane`].
+    /// [`TenantError::Unknown`] if no tenant has the name, and [`TenantError::NoControlPlane`] if
+    /// the server has no control plane.
     pub fn remove_slo(&self, tenant: &str) -> Result<bool, TenantError> {
         self.controlled(tenant)?.release(tenant)
     }
 
     /// Returns the status of each tenant: the SLO, the accelerator time that the tenant used, and
-    /// the number of periods that missed the SLO. The last entry is for connections without a
-    /// tenant. Empty without a control plane.
+    /// how many of the control plane's periods missed the SLO. The last entry is for connections
+    /// without a tenant. Empty if the server has no control plane.
     pub fn slo_status(&self) -> Vec<TenantStatus> {
         let controlled = self.shared.admission.controlled.as_ref();
         controlled.map_or_else(Vec::new, |controlled| controlled.status())
     }
 
-    /// Returns the operators' page `/slo` as JSON: the SLOs of [`Running::slo_status`] and the
-    /// remaining capacity. `None` without a control plane.
+    /// Returns the page `/slo` of the operators' port as JSON: the status of
+    /// [`Running::slo_status`] and the accelerator time that is not promised yet. `None` without a
+    /// control plane.
     pub fn slo_page(&self) -> Option<String> {
         let controlled = self.shared.admission.controlled.as_ref();
         controlled.map(|controlled| controlled.page().to_string())
@@ -140,9 +144,10 @@ impl Running {
         Ok(controlled.ok_or_else(none)?.as_ref())
     }
 
-    /// Replaces the traces with which the server receives and answers later requests. Returns the
-    /// number of replacements so far, including this one. A request in progress is answered with
-    /// the traces that were current when it arrived, so no request is lost.
+    /// Replaces the traces (programs of accelerator calls) with which the server receives and
+    /// answers later requests. Returns the number of replacements so far, including this one. A
+    /// request in progress is answered with the traces that were current when the request arrived,
+    /// so no request is lost.
     ///
     /// # Errors
     /// [`ServeError::OwnTraces`] if the new traces cannot serve requests. The server then keeps the
@@ -170,15 +175,17 @@ impl Running {
         self.shared.traces.reload()
     }
 
-    /// Returns a recording of some functions: for each function, the costs of the latest requests
-    /// that took its most common path. `services` has pairs of a function's name, such as
-    /// `Service.method`, and a service's name in the recording. `machine` and `date` are stored in
-    /// the recording. Requests over connections without TLS are recorded with traces that no
-    /// service of the simulator has.
+    /// Returns a recording of some functions, from which the simulator can read their costs. For
+    /// each function, the recording has the costs of the latest requests that took the function's
+    /// most common path, and the facts (values that branches of traces test) of all requests with
+    /// the same number of phases and chains of traces. `services` has pairs of a function's name,
+    /// such as `Service.method`, and the name that its service gets in the recording. `machine` and
+    /// `date` are stored in the recording. Requests over connections without TLS are recorded too,
+    /// but with traces that no service of the simulator has, so the simulator cannot use them.
     ///
-    /// The cost of TCP is that of its step plus the processor time of the system calls. The cost of
-    /// a handler is the wall time of its call; if the handler started traces, it is the processor
-    /// time of its thread before, between and after them.
+    /// The cost of TCP is that of its accelerator call plus the processor time of the system calls.
+    /// The cost of a handler is the wall time of its call. If the handler started traces, its cost
+    /// is instead the processor time of its thread before, between and after the traces.
     ///
     /// # Errors
     /// [`RecordingError`] if recording is off, or a function has had no successful request.
@@ -191,19 +198,19 @@ impl Running {
         self.shared.recording(services, machine, date)
     }
 
-    /// Returns the paths that recorded requests to `function` have taken, the most common one
-    /// first. At most 16 different paths of a function are recorded; a path that becomes common
-    /// later replaces the rarest, whose recorded requests are lost. Empty if recording is off or
-    /// the function has had no successful request.
+    /// Returns the paths (sequences of traces and application phases) that recorded requests to
+    /// `function` have taken, the most common one first. At most 16 different paths of a function
+    /// are recorded. A path that becomes common later replaces the rarest one, whose recorded
+    /// requests are lost. Empty if recording is off or the function has had no successful request.
     pub fn recorded_paths(&self, function: &str) -> Vec<RecordedPath> {
         let recorder = self.shared.observers.recorder.as_ref();
         recorder.map_or_else(Vec::new, |recorder| recorder.paths(function))
     }
 
     /// Stops the server: stops listening, waits up to `grace` for requests that have begun to
-    /// arrive, and closes the connections that are then still open. Returns the number of these
-    /// connections. With telemetry, also sends the last spans in what remains of `grace`, or in a
-    /// quarter of a second if that is longer.
+    /// arrive, and closes the connections that are then still open. Returns how many connections
+    /// were closed in this way. With telemetry, also sends the last spans, for which it takes at
+    /// most the rest of `grace` or a quarter of a second, whichever is longer.
     pub fn stop(mut self, grace: Duration) -> usize {
         self.halt(grace)
     }

@@ -153,9 +153,9 @@ impl Server {
         self.set_handler(name, AnyHandler::Values(Arc::new(handler)))
     }
 
-    /// Sets `within`, the time in which calls of the function `name` should be answered; above 0.
-    /// Queues ordered by deadline use this time for the function's traces, and for the traces that
-    /// its handler starts. The deadline is soft: a later answer is still sent.
+    /// Sets a soft deadline: calls of the function `name` should be answered within `within`, which
+    /// must be above 0. Accelerator queues that are ordered by deadline use it for the function's
+    /// traces, and for the traces that its handler starts. A later answer is still sent.
     ///
     /// # Errors
     /// [`ServeError::Handler`] if the interface has no such function, and [`ServeError::Setting`]
@@ -181,14 +181,15 @@ impl Server {
         Ok(())
     }
 
-    /// Sets a function that is called with every ensemble of accelerators that the server creates,
-    /// for example to replace software by devices.
+    /// Sets a function that is called with every ensemble (set of accelerators) that the server
+    /// creates, for example to replace software accelerators by devices.
     pub fn prepare_ensembles(&mut self, prepare: impl Fn(&mut Ensemble) + Send + Sync + 'static) {
         self.prepare = Some(Box::new(prepare));
     }
 
     /// Sets the faults that the server injects into accelerators, to test the effect of failing
-    /// devices. The fallback to the core is not affected.
+    /// devices. The fallback, by which a core does the work of a failed accelerator, does not fail
+    /// because of these faults.
     ///
     /// # Errors
     /// [`FaultError`] for a share of calls outside 0 to 1, and for the call number 0, since calls
@@ -228,9 +229,10 @@ impl Server {
         Ok(())
     }
 
-    /// Adds a control plane like ARCUS's, which admits or refuses the SLOs of tenants, checks
-    /// whether they are met, and sets each tenant's limit on accelerator time. Tenants without an
-    /// SLO, and connections without a tenant, share the accelerator time that is left.
+    /// Adds a control plane like that of ARCUS (a paper on SLOs for shared accelerators). It admits
+    /// or refuses the SLOs of tenants, checks whether the SLOs are met, and sets each tenant's
+    /// limit on accelerator time. Tenants without an SLO, and connections without a tenant, share
+    /// the accelerator time that is left.
     ///
     /// # Errors
     /// [`TenantError::Slo`] for settings out of range.
@@ -240,9 +242,10 @@ impl Server {
         Ok(())
     }
 
-    /// Sets custom traces, with which the server receives and answers requests. Call
-    /// [`Server::set_tls`] and [`Server::set_config`] first, since they determine which traces fit.
-    /// [`Running::set_traces`] replaces the traces while the server runs.
+    /// Sets custom traces (programs of accelerator calls), with which the server receives and
+    /// answers requests. Call [`Server::set_tls`] and [`Server::set_config`] first, since they
+    /// determine which traces fit. [`Running::set_traces`] replaces the traces while the server
+    /// runs.
     ///
     /// # Errors
     /// [`ServeError::OwnTraces`] if the traces cannot serve requests. The server then keeps its
@@ -268,15 +271,15 @@ impl Server {
         }
     }
 
-    /// Sets whether the server records the costs of the latest requests, step by step, for
-    /// [`Running::recording`]. Off at first.
+    /// Sets whether the server records the costs of the latest requests, for each accelerator call,
+    /// so that [`Running::recording`] can return them. Off at first.
     pub fn set_recording(&mut self, records: bool) {
         self.records = records;
     }
 
-    /// Sets a function that wraps the work of every thread that serves connections or runs
-    /// handlers. It is for setup that handlers need once per thread. `scope` must call its
-    /// argument, which does the thread's work.
+    /// Sets the function `scope`, which runs on every thread that serves connections or runs
+    /// handlers, for setup that handlers need once per thread. `scope` must call its argument,
+    /// which does the thread's work.
     pub fn set_thread_scope(
         &mut self,
         scope: impl Fn(&mut (dyn FnMut() + Send)) + Send + Sync + 'static,

@@ -14,8 +14,8 @@ use crate::traces::slot::{Slot, TraceSetting};
 use crate::traces::source::TraceSource;
 use crate::transport::grpc::traces::{self as grpc, PipeTraces};
 
-/// The custom traces of a server: their source, and the names of the traces with which the server
-/// receives requests and sends responses.
+/// The custom traces (programs of accelerator calls) of a server: their source, and the names of
+/// the traces with which the server receives requests and sends responses.
 #[derive(Clone, Debug, Default)]
 pub struct ServerTraces {
     /// The source of the custom traces, such as a file. A custom trace replaces the default trace

@@ -9,9 +9,9 @@ use accelflow_trace::Image;
 
 type Make = dyn Fn() -> Vec<Box<dyn CustomBody>> + Send + Sync;
 
-/// A factory for the bodies (software) of custom accelerators. Each executor of traces gets its own
-/// bodies. A factory belongs to the traces that call the accelerators, and is replaced together
-/// with these traces.
+/// A factory that creates the bodies (implementations in software) of custom accelerators, since
+/// each executor of traces needs its own. A factory belongs to the traces that call the
+/// accelerators, and is replaced together with these traces.
 #[derive(Clone, Default)]
 pub struct CustomBodies(Option<Arc<Make>>);
 

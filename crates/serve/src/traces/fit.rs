@@ -13,7 +13,7 @@ use super::refusal::{FitFault, Misfit};
 use super::source::trace_of;
 
 /// The protocol layers of a connection's messages. A trace that receives or sends messages must
-/// call the accelerator of each layer.
+/// call the accelerator that removes or adds each layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wire {
     /// Whether the trace receives or sends the connection's bytes with TCP. If false, as in gRPC,
@@ -56,7 +56,8 @@ impl Wire {
     }
 }
 
-/// What a trace of a service must do with messages.
+/// The task of a trace in a server, client or storage: to receive a message, to send one, to make a
+/// call, or to access storage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Task<'a> {
     /// The trace receives a message, and then notifies a core.

@@ -10,7 +10,8 @@ use super::fit::{Fit, Task, Wire};
 use super::refusal::TraceRefusal;
 use super::source::{Split, TraceSource, trace_of};
 
-/// A trace that a setting of a service names, and what this trace must do.
+/// A trace that a setting of a server, client or storage names: the setting, the trace's name, its
+/// task, and the protocol layers of its messages.
 #[derive(Clone, Copy, Debug)]
 pub struct Root<'a> {
     /// The setting that names the trace, such as `receive`; for error messages.
@@ -23,7 +24,8 @@ pub struct Root<'a> {
     pub wire: Wire,
 }
 
-/// The traces that a service can use: custom traces, and default traces for all other names.
+/// The traces that a server, client or storage can use: its custom traces, and default traces for
+/// all other names.
 #[derive(Clone, Copy, Debug)]
 pub struct ServiceTraces<'a> {
     /// The library of default traces. Custom traces replace default traces of the same names.
@@ -33,8 +35,9 @@ pub struct ServiceTraces<'a> {
 }
 
 impl ServiceTraces<'_> {
-    /// Checks that each trace in `roots` does its task, and links these traces, the traces named in
-    /// `others`, and all traces that they lead to. Returns the linked trace memory.
+    /// Checks that each trace in `roots` does its task. Links the traces in `roots`, the traces
+    /// named in `others`, and all traces that follow from these, and returns the linked trace
+    /// memory.
     ///
     /// # Errors
     /// [`TraceRefusal`] for a trace that is unknown, belongs to another service, does not do its

@@ -6,7 +6,7 @@ use accelflow_parameters::Refusal;
 use accelflow_trace::text::TextError;
 use accelflow_trace::{Accel, FileError, LinkError, RegisterError};
 
-/// The error of a service whose custom traces cannot be used.
+/// The error of a server, client or storage whose custom traces cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TraceRefusal {
@@ -58,7 +58,7 @@ pub enum TraceRefusal {
     NoFile,
 }
 
-/// What is wrong with a file of traces.
+/// The reason why a file of traces cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum FileFault {
     /// The operating system cannot read the file.
@@ -84,7 +84,8 @@ pub enum FileFault {
     Register(#[from] RegisterError),
 }
 
-/// The error of a trace that does not do what the setting that names it requires.
+/// The error of a trace that is unfit for its task, such as a trace for receiving requests that
+/// sends a message. A setting of the server, client or storage determines the task.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("trace '{trace}': {fault}")]
 pub struct Misfit {
@@ -95,7 +96,8 @@ pub struct Misfit {
     pub fault: FitFault,
 }
 
-/// The reason why a trace does not do what the setting that names it requires.
+/// The reason why a trace is unfit for its task, such as receiving requests. A setting of the
+/// server, client or storage determines the task.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FitFault {
     /// An accelerator is in the wrong place of a trace.

@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use super::refusal::TraceRefusal;
 use super::source::TraceSource;
 
-/// A setting of a service's custom traces: their source, and the names of the traces to use.
+/// A setting that selects the custom traces of a server, client or storage: the source of the
+/// traces, and the names of the traces to use.
 pub trait TraceSetting: Clone {
     /// Returns the source of the custom traces.
     fn source(&self) -> &TraceSource;
@@ -15,8 +16,8 @@ pub trait TraceSetting: Clone {
     fn from(self, source: TraceSource) -> Self;
 }
 
-/// The linked traces `T` that a service uses now, and the setting `G` from which they were linked.
-/// Both can be replaced while the service runs.
+/// The traces that a server, client or storage uses now, which can be replaced while it runs. `T`
+/// is the type of the linked traces, and `G` that of the setting from which they were linked.
 ///
 /// Each request uses the traces that are current when it begins, until its end.
 #[derive(Debug)]
@@ -26,8 +27,8 @@ pub struct Slot<T, G> {
 }
 
 impl<T, G: TraceSetting> Slot<T, G> {
-    /// Creates a slot for the setting `given` (`None` for default traces). `link` gets this setting
-    /// and the number of earlier replacements, here 0, and returns the linked traces.
+    /// Creates a slot for the setting `given` (`None` for default traces). `link` is called with
+    /// this setting and 0, the number of replacements so far, and returns the linked traces.
     ///
     /// # Errors
     /// The errors of `link`.
@@ -48,8 +49,8 @@ impl<T, G: TraceSetting> Slot<T, G> {
     }
 
     /// Replaces the setting by `given` (`None` for default traces), and the traces by the result of
-    /// `link`. Returns the number of replacements so far, including this one. If `link` fails,
-    /// nothing changes.
+    /// `link`, which is called with this setting and the number that this method returns. Returns
+    /// the number of replacements so far, including this one. If `link` fails, nothing changes.
     ///
     /// # Errors
     /// The errors of `link`.

@@ -22,8 +22,8 @@ pub(crate) struct Split {
     pub(crate) owner: Option<String>,
 }
 
-/// The source of a service's custom traces: a library, a trace memory or a file. The default source
-/// has no traces.
+/// The source of the custom traces of a server, client or storage: a library, a trace memory or a
+/// file. The default source has no traces.
 #[derive(Clone, Debug, Default)]
 pub struct TraceSource {
     traces: BTreeMap<String, Split>,
@@ -66,7 +66,8 @@ impl TraceSource {
         })
     }
 
-    /// Reads custom traces from a file: a trace file (`docs/trace-format.md`) or a text of traces.
+    /// Reads custom traces from a file: a binary trace file (`docs/trace-format.md`) or traces as
+    /// text.
     ///
     /// # Errors
     /// [`TraceRefusal::File`] if the file cannot be read, is larger than 1 MiB, or does not contain
@@ -90,14 +91,16 @@ impl TraceSource {
         self
     }
 
-    /// Sets the bodies (software) of the custom accelerators that the traces call.
+    /// Sets the bodies (implementations in software) of the custom accelerators that the traces
+    /// call.
     #[must_use]
     pub fn with_bodies(mut self, bodies: CustomBodies) -> TraceSource {
         self.bodies = bodies;
         self
     }
 
-    /// Returns the bodies (software) of the custom accelerators that the traces call.
+    /// Returns the bodies (implementations in software) of the custom accelerators that the traces
+    /// call.
     pub fn bodies(&self) -> &CustomBodies {
         &self.bodies
     }

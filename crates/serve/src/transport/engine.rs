@@ -19,8 +19,9 @@ use crate::traces::bodies::{CustomBodies, Equipment};
 /// Makes the software bodies of one executor.
 pub(crate) type MakeEnsemble = dyn Fn() -> Result<Ensemble, AccelError> + Send + Sync;
 
-/// The engine that creates the executors of one client's traces. All these executors share the
-/// engine's factory of accelerators and, if configured, its ensemble.
+/// Creates the executors that run one client's traces (programs of accelerator calls). All these
+/// executors share the engine's factory of accelerators and, if configured, its ensemble: worker
+/// threads for each accelerator.
 pub struct Engine {
     make: Arc<MakeEnsemble>,
     pools: Option<Arc<Pools>>,
@@ -38,7 +39,8 @@ impl std::fmt::Debug for Engine {
 
 impl Engine {
     /// Creates an engine that executes traces on the threads that `execution` selects. `make`
-    /// creates the accelerators of each executor or worker.
+    /// creates a set of software accelerators; it is called for each executor and, with an
+    /// ensemble, for its workers.
     ///
     /// # Errors
     /// [`ServeError::Pools`] if the ensemble cannot be started.
@@ -77,8 +79,9 @@ impl Engine {
         self.pools.clone()
     }
 
-    /// Creates an executor for the traces of `image`, with the custom accelerators in `bodies`.
-    /// `generation` is the number of replacements of the traces so far.
+    /// Creates an executor for the traces in the trace memory `image`, with the custom accelerators
+    /// in `bodies`. `generation` is the number of times that the client has replaced its traces so
+    /// far.
     ///
     /// # Errors
     /// The errors of the function `make` that was given to [`Engine::new`].
@@ -127,8 +130,8 @@ struct Shared {
 }
 
 impl EngineExecutor {
-    /// Replaces the trace memory, and the bodies of the custom accelerators that its traces call.
-    /// `generation` is the number of replacements so far, including this one.
+    /// Replaces the trace memory by `image`, and the implementations of the custom accelerators by
+    /// `bodies`. `generation` is the number of replacements so far, including this one.
     pub fn set_image(&mut self, image: &Image, bodies: &CustomBodies, generation: u64) {
         self.own.set_image(image.clone());
         bodies.equip(self.own.bodies_mut().inner_mut());
@@ -140,8 +143,8 @@ impl EngineExecutor {
         }
     }
 
-    /// Discards the data of earlier messages in this executor's accelerators, before a run for
-    /// another tenant. An ensemble does this by itself.
+    /// Discards the data of earlier messages in this executor's accelerators. Call this before a
+    /// run for another tenant. The workers of an ensemble discard such data by themselves.
     pub fn forget(&mut self) {
         self.own.bodies_mut().forget();
     }
@@ -164,8 +167,8 @@ impl EngineExecutor {
         costs_ns
     }
 
-    /// Runs the trace `name` on `message`, like [`Executor::run`]. The calling thread makes the
-    /// calls to `peer`.
+    /// Runs the trace `name` on `message`, like [`Executor::run`]. Exchanges of messages with
+    /// `peer`, the other end of connections, take place on the calling thread.
     ///
     /// # Errors
     /// The errors of [`Executor::run`].

@@ -23,10 +23,10 @@ pub(crate) fn ensemble(
     Ok(ensemble)
 }
 
-/// The TCP accelerator of connections that use the operating system's TCP. The connection's thread
-/// has already received the whole message, or will send it. This accelerator checks the message's
-/// size. For a received message, it also clears the job's facts and other fields that describe the
-/// previous message.
+/// The TCP accelerator of connections that use the operating system's TCP. It only checks the size
+/// of a message, since the connection's thread has already received the whole message, or will send
+/// it. For a received message, it also clears the fields of the job (the message in the trace) that
+/// describe the previous message, such as the facts.
 #[derive(Debug)]
 pub struct SocketTcp {
     limits: Limits,
@@ -78,9 +78,9 @@ impl BalancingPolicy for NextCore {
     }
 }
 
-/// The peer of traces that do not wait for responses, such as those that receive or answer a
-/// request. An exchange of messages with this peer fails. The connections that the peer lends have
-/// an empty [`Session`], without state of TCP or TLS.
+/// A [`Peer`] (other end of a connection) for traces that do not wait for responses, such as those
+/// that receive or answer a request. Waiting for a response from this peer fails. The connections
+/// that the peer lends have an empty [`Session`], without state of TCP or TLS.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SocketPeer;
 

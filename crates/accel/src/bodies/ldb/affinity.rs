@@ -7,9 +7,9 @@ use super::policy::BalancingPolicy;
 /// has reached a bound, the policy picks the next core, in index order, with a load below the
 /// bound.
 ///
-/// The bound is that of consistent hashing with bounded loads (Mirrokni, Thorup and
-/// Zadimoghaddam, 2018): a core takes a message while the core's load stays at or below `bound` times
-/// the mean load, rounded up. Both loads include the message itself.
+/// The bound is that of consistent hashing with bounded loads (Mirrokni, Thorup and Zadimoghaddam,
+/// 2018): a core takes a message if its load, the number of its messages, then stays at or below
+/// `bound` times the mean load, rounded up. Both loads include the new message.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Affinity {
     /// The bound. Default 1.25, as the authors report for their load balancer.
@@ -17,8 +17,8 @@ pub struct Affinity {
 }
 
 impl Affinity {
-    /// Creates an affinity policy whose cores take at most `bound` times the mean load. A `bound`
-    /// below 1 counts as 1.
+    /// Creates an affinity policy under which a core's load is at most `bound` times the mean load
+    /// of the cores, rounded up. A `bound` below 1 counts as 1.
     pub fn new(bound: f64) -> Affinity {
         Affinity {
             bound: Bound::new(bound),

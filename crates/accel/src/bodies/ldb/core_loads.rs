@@ -27,7 +27,7 @@ impl CoreLoads {
         }
     }
 
-    /// Replaces the content of `into` by the current loads, one per core.
+    /// Replaces the content of `into` by the current load of each core, in the order of cores.
     pub fn snapshot(&self, into: &mut Vec<u32>) {
         into.clear();
         into.extend(self.0.iter().map(|load| load.load(Ordering::Relaxed)));

@@ -7,15 +7,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::bound::Bound;
 use super::policy::BalancingPolicy;
 
-/// A balancing policy that sends a message to a core that has just run the message's function.
-/// Among such cores with a load below a bound, it picks the least loaded one. Without such a core,
-/// it picks the least loaded of all cores. Ties are broken round robin.
+/// A balancing policy that sends a message to a core that has just run the message's function. Of
+/// several such cores it picks the least loaded one. If there is no such core, or each has reached
+/// a bound on its load, it picks the least loaded of all cores. Ties are broken round robin.
 ///
 /// The key of a message ([`Job::affinity`](crate::Job::affinity)) identifies its function. A table
-/// lists the functions last assigned to each core: one function by default, as in Cerebros. Clones
-/// share the table. In Cerebros a core takes a message only when it is free. Here every core has a
-/// queue, so a core takes a message while its load stays at or below 1.25 times the mean load,
-/// rounded up, as for [`Affinity`](super::Affinity).
+/// lists the functions of the latest messages of each core: of one message by default, as in
+/// Cerebros (MICRO 2021). Clones share the table.
+///
+/// In Cerebros a core takes a message only when the core is free. Here every core has a queue, and
+/// the load is the number of its messages. The bound is 1.25 times the mean load, including the new
+/// message, rounded up, as for [`Affinity`](super::Affinity).
 #[derive(Clone, Debug)]
 pub struct FunctionMap {
     table: Arc<Mutex<Table>>,
@@ -32,8 +34,8 @@ struct Table {
 }
 
 impl FunctionMap {
-    /// Creates a policy that remembers the last `depth` functions of each core. A `depth` of 0
-    /// counts as 1.
+    /// Creates a policy that remembers the functions of the last `depth` messages of each core. A
+    /// `depth` of 0 counts as 1.
     pub fn new(depth: usize) -> FunctionMap {
         FunctionMap {
             table: Arc::default(),

@@ -1,6 +1,6 @@
 //! The interface of load-balancing policies.
 
-/// A rule that chooses a core for each message.
+/// A rule by which the load balancer LdB chooses a core for each message.
 ///
 /// Contract: `pick` returns an index into `loads`, or `None` exactly if `loads` is empty. The
 /// result of `pick` depends only on its arguments and on earlier calls.

@@ -55,7 +55,7 @@ impl PartialEq for GrpcCall {
 
 impl GrpcCall {
     /// Creates the description of a received request to `path`. The request may be compressed with
-    /// `codec`.
+    /// `codec`; with `None`, a compressed request is refused.
     pub fn received(schema: Arc<Schema>, path: &str, codec: Option<Codec>) -> GrpcCall {
         GrpcCall {
             schema,
@@ -67,8 +67,9 @@ impl GrpcCall {
         }
     }
 
-    /// Creates the description of a request to send to the method called `name`, in one of the forms
-    /// that [`Schema::find`] accepts. The request may be compressed with `codec`.
+    /// Creates the description of a request that this program sends. `name` is the name of the
+    /// called method, such as `package.Service.Method`, in one of the forms that [`Schema::find`]
+    /// accepts. If the request is compressed, then with `codec`.
     ///
     /// # Errors
     /// `unknown_method` for an unknown or ambiguous name.
@@ -89,8 +90,8 @@ impl GrpcCall {
         })
     }
 
-    /// Returns the description of the response to this request, in the opposite direction. The
-    /// response may be compressed with `codec`.
+    /// Returns the description of the response to this request. The response is sent if the request
+    /// was received, and received if the request was sent. If it is compressed, then with `codec`.
     pub fn response(&self, codec: Option<Codec>) -> GrpcCall {
         GrpcCall {
             role: Role::Response,
@@ -114,8 +115,8 @@ impl GrpcCall {
         path.split('/').next().unwrap_or_default()
     }
 
-    /// Returns the index of the call's method in the schema, and the method: the one in
-    /// [`GrpcCall::method`], or if that is `None`, the one that [`GrpcCall::path`] names.
+    /// Returns the index of the call's method in the schema, and the method. If the index in
+    /// [`GrpcCall::method`] is `None`, the method is searched by [`GrpcCall::path`].
     ///
     /// # Errors
     /// `unknown_method` if the schema does not have the method.

@@ -7,8 +7,8 @@ use crate::limits::Limits;
 /// length.
 pub const PREFIX: usize = 5;
 
-/// Returns the length in bytes of the gRPC message, without its prefix, as stated by the prefix at the
-/// start of `bytes`. `None` if `bytes` ends within the prefix.
+/// Reads the 5-byte prefix at the start of `bytes`, and returns the length in bytes of the gRPC
+/// message that follows the prefix. `None` if `bytes` ends within the prefix.
 ///
 /// # Errors
 /// `bad_frame` for a first byte that is neither 0 nor 1; `too_large` for a length beyond the

@@ -57,7 +57,8 @@ impl HttpCall {
     }
 
     /// Creates the description of the response to this request, for a server to write or a client
-    /// to read. A client passes any `status`: Dser replaces it by the received one.
+    /// to read. A client may pass any `status`, since the deserialization accelerator Dser replaces
+    /// it by the received one.
     pub fn response(&self, status: u16) -> HttpCall {
         HttpCall {
             role: Role::Response,

@@ -58,12 +58,13 @@ pub(crate) fn read(call: &HttpCall, bytes: &[u8], limits: &Limits) -> Result<Rec
     })
 }
 
-/// Returns the length of the HTTP response at the start of `bytes`, in bytes, including preceding
-/// interim responses. `None` until the length is known. The length may exceed that of `bytes`,
-/// which are the bytes received so far.
+/// Returns the length in bytes of the HTTP response at the start of `bytes`, the bytes received so
+/// far. The length includes interim (1xx) responses before the final one. It may exceed that of
+/// `bytes`, while the response is incomplete. `None` while the length is not known.
 ///
-/// `to_head` states whether the request's method was HEAD, and `ended` whether the connection has
-/// been closed without an error.
+/// `to_head` states whether the request's method was HEAD, since the response then has no body.
+/// `ended` states whether the server has closed the connection without an error, which ends a
+/// response without a stated length.
 ///
 /// # Errors
 /// `bad_http`, `too_large`, `unknown_codec`.

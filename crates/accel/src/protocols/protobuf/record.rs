@@ -11,10 +11,11 @@ use crate::error::AccelError;
 use crate::limits::Limits;
 use crate::role::Role;
 
-/// The message type of a record. A record is a checked gRPC request or response in its wire form,
-/// which is used instead of JSON text.
+/// The message type of a record. A record is a gRPC request or response that was checked but stays
+/// in its wire form, instead of being converted to JSON text.
 ///
-/// A record is equivalent to the JSON that [`super::message_to_json`] writes for its bytes.
+/// Reading a record gives the same values as reading the JSON that [`super::message_to_json`]
+/// writes for the record's bytes.
 #[derive(Clone, Debug)]
 pub struct Record {
     schema: Arc<Schema>,

@@ -176,7 +176,8 @@ impl Schema {
         })
     }
 
-    /// Returns the methods in the order of their declaration, which is that of their indices.
+    /// Returns the methods in the order of their declaration. The place of a method in this list is
+    /// its [`MethodId`].
     pub fn methods(&self) -> &[Method] {
         &self.methods
     }

@@ -27,7 +27,7 @@ impl Operation {
         Operation::DbInsert,
     ];
 
-    /// The operation in plain words, for error messages.
+    /// Returns the operation in plain words, such as `read from the cache`, for error messages.
     pub const fn words(self) -> &'static str {
         match self {
             Operation::CacheGet => "read from the cache",
@@ -37,7 +37,7 @@ impl Operation {
         }
     }
 
-    /// Returns whether the operation writes data, so that its request contains them.
+    /// Returns whether the operation writes data, which its request must then contain.
     pub const fn writes(self) -> bool {
         matches!(self, Operation::CacheSet | Operation::DbInsert)
     }

@@ -5,7 +5,8 @@ use accelflow_trace::Format;
 use super::call::Operation;
 use crate::codec::Codec;
 
-/// Data in the form in which a cache or a database keeps them.
+/// Data in the form in which a cache or a database keeps them: bytes that may be compressed, with
+/// their codec and format.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stored {
     /// The bytes of the data, perhaps compressed.
@@ -48,7 +49,7 @@ pub struct StorageResponse {
 }
 
 impl StorageResponse {
-    /// Creates the response to a successful write.
+    /// Creates the response to `operation`, a write that succeeded.
     pub fn done(operation: Operation) -> StorageResponse {
         StorageResponse {
             operation,

@@ -31,8 +31,8 @@ const CONTROL_FLAGS: u8 = 0x27;
 const WINDOW: u16 = u16::MAX;
 const TIME_TO_LIVE: u8 = 64;
 
-/// Splits `message` into IPv4 packets with TCP segments, and advances `session.send_next`
-/// and `session.identification`.
+/// Splits `message` into IPv4 packets with TCP segments, and returns the packets one after another.
+/// Advances `session.send_next` and `session.identification`.
 ///
 /// # Errors
 /// `too_large` for a message beyond [`Limits::max_message_bytes`].

@@ -32,7 +32,8 @@ impl TcpSession {
         }
     }
 
-    /// Returns the session that the other end of the same connection has.
+    /// Returns the state of the connection's other end: `local` and `peer` are swapped, as are
+    /// `send_next` and `receive_next`. The identification field starts at 0.
     pub fn mirrored(&self) -> TcpSession {
         TcpSession::new(self.peer, self.local, self.receive_next, self.send_next)
     }

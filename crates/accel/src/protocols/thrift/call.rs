@@ -32,7 +32,9 @@ impl ThriftCall {
     /// Creates the header of a request to `method` (or `service:method`) of `schema`.
     ///
     /// # Errors
-    /// `unknown_service`, `unknown_method`.
+    /// `unknown_service` or `unknown_method` if `schema` does not have the service or the method;
+    /// `unknown_method` also if several services have the method and `method` does not name the
+    /// service.
     pub fn request(
         schema: &Schema,
         method: &str,
@@ -68,7 +70,8 @@ impl ThriftCall {
         })
     }
 
-    /// Returns the header of the reply to this request, for a result or a declared exception.
+    /// Returns the header of the reply to this request, for a function that returned a result or
+    /// threw an exception that the interface declares.
     pub fn reply(&self) -> ThriftCall {
         ThriftCall {
             message_type: MessageType::Reply,

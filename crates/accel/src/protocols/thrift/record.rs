@@ -15,10 +15,11 @@ use crate::budget::Budget;
 use crate::error::AccelError;
 use crate::limits::Limits;
 
-/// The struct type and the encoding of a record. A record is a checked Thrift struct in its wire
-/// form, which is used instead of JSON text.
+/// The struct type and the encoding of a record. A record is a Thrift struct that was checked but
+/// stays in its wire form, instead of being converted to JSON text.
 ///
-/// A record is equivalent to the JSON that [`super::struct_to_json`] writes for its bytes.
+/// Reading a record gives the same values as reading the JSON that [`super::struct_to_json`] writes
+/// for the record's bytes.
 #[derive(Clone, Debug)]
 pub struct Record {
     schema: Arc<Schema>,

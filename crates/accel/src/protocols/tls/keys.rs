@@ -44,8 +44,8 @@ impl CipherSuite {
     }
 }
 
-/// One end of a TLS connection: the record keys of both directions, and the part of the next message
-/// that is already decrypted.
+/// The state of one end of a TLS connection: the record keys of both directions, and the part of
+/// the next message that was decrypted together with the previous message.
 #[derive(Debug)]
 pub struct TlsSession {
     /// The keys of records that this end sends.

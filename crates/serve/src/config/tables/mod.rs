@@ -10,10 +10,10 @@ use accelflow_parameters::{Kind, Parameter, Provenance, Table};
 use super::server::{ArenaSettings, Config, RpcProcessor};
 use super::steering::Steering;
 
-/// The table of a server's parameters ([`Config`]) with their ranges and fixed defaults. The table
-/// lacks three settings that depend on the machine or the user: the number of cores, the address of
-/// the operators' port, and [`Config::execution`]. [`Config::steering`] and [`Config::rpc`] have
-/// tables of their own.
+/// The table of a server's parameters (fields of [`Config`]) with their ranges and defaults. Three
+/// settings are not in the table, since they depend on the machine or the user: the number of
+/// cores, the address of the operators' port, and [`Config::execution`]. [`Config::steering`] and
+/// [`Config::rpc`] have tables of their own.
 pub const CONFIG_PARAMETERS: Table<Config> = Table::new(&[
     limits::CONNECTIONS,
     limits::MESSAGES,
@@ -25,8 +25,8 @@ pub const CONFIG_PARAMETERS: Table<Config> = Table::new(&[
 /// machine.
 pub const STEERING_PARAMETERS: Table<Steering> = Table::new(&[threads::STEERING]);
 
-/// The table of the parameters of [`RpcProcessor`]: the split schema, and the size of the memory
-/// that requests share.
+/// The table of the parameters of [`RpcProcessor`]: whether the split schema is used, and the size
+/// of the memory that requests share.
 pub const RPC_PARAMETERS: Table<RpcProcessor> = Table::new(&[threads::RPC]);
 
 /// The table of the parameters of [`ArenaSettings`]: how requests use the memory that they share.

@@ -17,8 +17,9 @@ pub(super) const WORTH: f64 = 0.01;
 /// The interval at which requests that wait without a thread check for new registers.
 pub(super) const LOOKS_EVERY: Duration = Duration::from_millis(50);
 
-/// All constants of tenants' traffic shapers and of the control plane's thread, with their sources.
-/// The constants of the control plane itself are in [`accelflow_shaping::control::PARAMETERS`].
+/// All constants of the traffic shapers that limit tenants, and of the thread that runs the control
+/// plane for SLOs, with their sources. The constants of the control plane's algorithm are in
+/// [`accelflow_shaping::control::PARAMETERS`].
 pub const PARAMETERS: &[Parameter] = &[
     constant(
         "shaping.clock",

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use super::types::FunctionId;
 
-/// A set of functions of a Thrift schema, such as the functions that take records.
+/// A set of functions of a Thrift schema, such as the functions that get their arguments as records
+/// (checked messages in their wire form) instead of JSON.
 #[derive(Clone, Debug, Default)]
 pub struct FunctionSet(Arc<[bool]>);
 

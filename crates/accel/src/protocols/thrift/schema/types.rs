@@ -109,8 +109,8 @@ pub struct Struct {
 }
 
 impl Struct {
-    /// Returns the field with the number `id`, preceded by its index in [`Struct::fields`]; `None`
-    /// if the struct has none.
+    /// Returns the index in [`Struct::fields`] of the field with the number `id`, and the field.
+    /// `None` if the struct has no such field.
     pub fn field_by_id(&self, id: i16) -> Option<(usize, &Field)> {
         // Numbers are nearly always 1, 2, 3 ...: try that place before searching.
         let guess = usize::try_from(id).ok().and_then(|id| id.checked_sub(1));
@@ -126,8 +126,8 @@ impl Struct {
         Some((place, &self.fields[place]))
     }
 
-    /// Returns the field called `name`, preceded by its index in [`Struct::fields`]; `None` if the
-    /// struct has none.
+    /// Returns the index in [`Struct::fields`] of the field called `name`, and the field. `None` if
+    /// the struct has no such field.
     pub fn field_by_name(&self, name: &str) -> Option<(usize, &Field)> {
         self.fields
             .iter()
@@ -228,7 +228,7 @@ pub struct Schema {
 }
 
 impl Schema {
-    /// Returns the struct with the index `id`, which must be an index of this schema.
+    /// Returns the struct with the index `id`, which must come from this schema.
     ///
     /// # Panics
     /// If the schema has fewer structs.
@@ -253,8 +253,9 @@ impl Schema {
 
     /// Returns the names of the services in the interface file, in the order of declaration.
     ///
-    /// A service of an included file is listed only if one of these services inherits from it. Its
-    /// name, such as `shared.Base`, then precedes the name of the first service that inherits.
+    /// A service of an included file, such as `shared.Base`, is listed only if a service of the
+    /// interface file inherits from it. Its name then precedes that of the first service that
+    /// inherits from it.
     pub fn services(&self) -> impl Iterator<Item = &str> {
         self.services.iter().map(|(name, _)| &**name)
     }
@@ -295,7 +296,7 @@ impl Schema {
     /// Returns the index of the function `method` of the service `service`.
     ///
     /// # Errors
-    /// `unknown_service`, `unknown_method`.
+    /// `unknown_service` or `unknown_method` if the schema does not have the service or the method.
     pub fn find_in(&self, service: &str, method: &str) -> Result<FunctionId, AccelError> {
         let Some((_, functions)) = self.services.iter().find(|(name, _)| **name == *service) else {
             let known = shorten(self.services());
