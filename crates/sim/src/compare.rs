@@ -218,9 +218,9 @@ pub fn compare(
     Ok(Some(systems.collect()))
 }
 
-/// Repeats the simulations of [`compare`] for one system, and reports the events of each request to
-/// `observer`. `system` is the index of the system in [`Comparison::orchestrators`]. `progress` is
-/// called as in [`compare`]. Returns `None` if `progress` stops the simulations.
+/// Runs the simulations of [`compare`] for one system only, and reports the events of each request
+/// to `observer`. `system` is the index of the system in [`Comparison::orchestrators`]. `progress`
+/// is called as in [`compare`]. Returns `None` if `progress` stops the simulations.
 ///
 /// # Errors
 /// [`SimError`] if a simulation cannot run or fails.

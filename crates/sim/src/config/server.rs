@@ -50,8 +50,8 @@ pub struct Config {
 }
 
 impl Config {
-    /// Returns the time that `accel` takes for every operation; `None` if it depends on the time
-    /// that a core takes.
+    /// Returns the fixed time of every operation on the accelerator `accel`; `None` if an
+    /// operation's time depends on the time that a core takes for the operation.
     pub fn fixed(&self, accel: Accel) -> Option<Time> {
         let own = self.accelerator.own[accel.index()].mean_operation;
         let of_rpc = self.accelerator.rpc_message;
@@ -91,8 +91,8 @@ impl Config {
         }
     }
 
-    /// Returns how long an output dispatcher's engine takes to transform the format of `payload`
-    /// bytes; zero without an engine.
+    /// Returns how long the transformation engine of an output dispatcher takes to change the
+    /// format of `payload` bytes; zero without such an engine.
     pub fn transformation(&self, payload: Bytes) -> Time {
         let rate = self.dispatcher.transform_rate;
         rate.map_or(Time::ZERO, |rate| rate.transfer(payload))
