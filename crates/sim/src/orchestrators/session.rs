@@ -13,8 +13,9 @@ use super::links::Links;
 use super::properties::Properties;
 use crate::config::Config;
 
-/// An [`Orchestrator`](super::Orchestrator) with the state that it keeps during one simulation.
-/// Each simulation begins a session of its own, so that simulations do not depend on one another.
+/// An [`Orchestrator`](super::Orchestrator) with the state that it keeps during one simulation. An
+/// orchestrator with state begins a session for each simulation, so that simulations do not depend
+/// on one another.
 pub trait Session: Send {
     /// Returns the properties of the orchestrator, which do not change during the simulation. A run
     /// calls this once. [`Properties::policy`] has no effect if [`Session::orders_queues`] returns

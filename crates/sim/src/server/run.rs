@@ -114,7 +114,8 @@ impl Load {
         self
     }
 
-    /// Returns the load with a limit on the tenant's accelerator time ([`Limits::time`]).
+    /// Returns the load with the token bucket `registers` as the limit on the tenant's accelerator
+    /// time ([`Limits::time`]).
     pub fn shaped_in_time(mut self, registers: Registers) -> Load {
         self.shaping.time = Some(registers);
         self
