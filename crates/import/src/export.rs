@@ -89,8 +89,8 @@ impl<W: Write> SpanWriter<W> {
     }
 
     /// Sets the number of detached chains of each request to the service with index `service`. The
-    /// response does not wait for these chains, but the request is written only after their
-    /// answers. A request that fails is written at once.
+    /// response does not wait for detached chains of operations. But a request is written only
+    /// after the answers that its detached chains await; a failed request is written at once.
     #[must_use]
     pub fn with_detached(mut self, service: usize, chains: usize) -> SpanWriter<W> {
         if let Some(shown) = self.services.get_mut(service) {
@@ -170,8 +170,9 @@ impl<W: Write> SpanWriter<W> {
 
     /// Records the response to a request `at_ns` ns after the start of the simulation. `error` is
     /// `None` for an ordinary response. It is `Some(Some(index))` if the chain with this index in
-    /// its phase failed, and `Some(None)` if it is unknown which chain failed. The span of the
-    /// latest wait of this chain (or of any chain) is marked as an error.
+    /// its phase failed, and `Some(None)` if it is unknown which chain failed. In case of an error,
+    /// the span of the latest wait of the failed chain (or of any chain, if unknown) is marked as
+    /// an error.
     ///
     /// # Errors
     /// The error of writing to the output.

@@ -58,8 +58,8 @@ impl Kind {
     }
 }
 
-/// Derives a workload from the spans in the files at `paths`, which may be compressed by gzip. The
-/// memory used does not grow with the size of the files.
+/// Derives a workload (services with their calls and waits) from the spans in the files at `paths`,
+/// which may be compressed by gzip. The memory used does not grow with the size of the files.
 ///
 /// # Errors
 /// [`ImportError`] if `paths` is empty, and for files that cannot be read, are not of `kind`, end

@@ -34,7 +34,8 @@ pub struct Options {
     pub strict: bool,
 }
 
-/// The form in which a workload describes the observed waits for a remote side.
+/// The form in which a workload describes the observed waits for a remote side (a cache, a database
+/// or another service).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Waits {
     /// A table of quantiles of the observed times.

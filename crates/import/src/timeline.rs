@@ -16,7 +16,7 @@ use crate::options::Options;
 use crate::report::Findings;
 use crate::span::{Kind as SpanKind, Span, SpanId};
 
-/// The largest number of spans that the files read for one timeline may contain in all.
+/// The largest total number of spans in the files that are read for one timeline.
 pub const MAX_SPANS: usize = 1_000_000;
 
 /// The choice of requests that a timeline of spans shows. Times count from the start of the

@@ -3,18 +3,19 @@
 
 /// Returns 64 random bits that depend only on `seed`, `request` and `index`.
 ///
-/// So the attribute `index` of a request (its kind, a branch taken, a size) is the same in every
-/// simulated system, whatever random numbers the system draws before. Each of the three numbers
-/// goes through the finaliser of splitmix64 (Steele, Lea and Flood, OOPSLA 2014; constants of
-/// Stafford's variant 13), so a changed bit in any of these numbers changes each bit of the result
-/// with probability one half.
+/// A simulation derives the random attributes of a request from these bits, such as its kind, a
+/// branch taken or a size. Attribute number `index` of request number `request` is then the same in
+/// every simulated system, whatever random numbers the system draws before. Each of the three
+/// arguments goes through the finaliser of splitmix64 (Steele, Lea and Flood, OOPSLA 2014;
+/// constants of Stafford's variant 13), so a changed bit in any argument changes each bit of the
+/// result with probability one half.
 #[inline]
 pub fn attribute(seed: u64, request: u64, index: u64) -> u64 {
     Attributes::of(seed, request).at(index)
 }
 
-/// The random attributes of one request. They equal the results of [`attribute`], but the seed and
-/// the request are hashed only once.
+/// The random attributes of one request, numbered from 0, each 64 random bits. They equal the
+/// results of [`attribute`], but are faster: the seed and the request are hashed only once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attributes(u64);
 
@@ -42,8 +43,8 @@ impl Attributes {
     }
 }
 
-/// Returns the [`attribute`] of the same arguments as a uniform number in `[0, 1)`, a multiple of
-/// 2^-53.
+/// Returns a random number, uniform in `[0, 1)`, that depends only on `seed`, `request` and
+/// `index`. It is the upper 53 bits of [`attribute`] for the same arguments, times 2^-53.
 #[inline]
 pub fn attribute_unit(seed: u64, request: u64, index: u64) -> f64 {
     unit(attribute(seed, request, index))

@@ -4,22 +4,25 @@ use accelflow_units::Time;
 
 use crate::{EventQueue, Priority};
 
-/// A queue of pending events, delivered in the total order (time, priority, sequence number).
+/// A queue of pending events of a simulation, delivered in the order (time, priority, sequence
+/// number).
 ///
 /// Among events of the same time, those with the lowest [`Priority`] come first. Among events of
-/// the same priority, the one that was scheduled first comes first. No two events compare equal, so
-/// the order of delivery depends only on the calls.
+/// the same time and priority, the one that was scheduled first comes first. No two events compare
+/// equal, so the calls alone determine the order of delivery.
 ///
-/// Scheduling before [`Calendar::now`] is a bug of the model. Debug builds panic; release builds
-/// deliver the event at `now`, in the order that its priority and sequence number give it.
+/// A model must not schedule an event before [`Calendar::now`], the current time. If it does, debug
+/// builds panic, and release builds deliver the event at `now`, in the order of its priority and
+/// sequence number.
 ///
-/// Events cannot be cancelled. A model that needs this keeps a generation number in its state and
-/// ignores events of older generations.
+/// Events cannot be cancelled. A model that needs to cancel events keeps a generation number in its
+/// state and, on delivery, ignores events of older generations.
 ///
 /// The queue is a 4-ary heap of 128-bit sort keys (time, priority, sequence number), with the
-/// events in a slab. Memory grows with the largest number of events ever pending, and is reused.
-/// `pop` leaves a hole at the root that the next `schedule` fills, so the usual pop-then-schedule
-/// costs one descent, not two.
+/// events in a slab. Its memory grows with the largest number of events ever pending, and is
+/// reused. [`Calendar::pop`] leaves a hole at the root of the heap, which the next
+/// [`Calendar::schedule`] fills. So a `pop` followed by a `schedule`, the usual case, costs one
+/// descent of the heap, not two.
 #[derive(Clone, Debug)]
 pub struct Calendar<E> {
     /// Keys in groups of siblings, [`EMPTY`] where there is none. The root is the last entry of

@@ -23,11 +23,11 @@ impl Default for Priority {
 
 /// A queue of pending events of a discrete-event simulation, delivered by time.
 ///
-/// The contract of every implementation: `pop` never goes back in time, simultaneous events have a
-/// documented total order, and equal calls give equal results. Implementations differ in the order
-/// of simultaneous events that were scheduled through this trait. [`crate::Calendar`] and
-/// [`crate::Wheel`] deliver them in the order of scheduling, [`crate::SlotQueue`] in the order of
-/// slots.
+/// Every implementation guarantees three things: successive calls of `pop` never go back in time,
+/// simultaneous events have a documented total order, and the same calls give the same results.
+/// Implementations differ in the order of simultaneous events, which have no priorities in this
+/// trait. [`crate::Calendar`] and [`crate::Wheel`] deliver them in the order of scheduling,
+/// [`crate::SlotQueue`] in the order of slots.
 ///
 /// A model that is generic over its queue can run on any implementation.
 pub trait EventQueue<E> {

@@ -8,26 +8,26 @@ use crate::EventQueue;
 
 /// A queue of pending events for at most 16,384 slots, delivered in the order (time, slot).
 ///
-/// A slot is a source of events with at most one pending event: a server that will finish, a
-/// generator that will fire. The model keeps the meaning of the event in its own state of the slot.
-/// In the queue an event is only `picoseconds << 14 | slot` in one `u64`. **Simultaneous events are
-/// delivered lowest slot first**, independent of the order of scheduling, so the numbering of the
-/// slots is part of the model.
+/// A slot is a source of events that has at most one pending event, such as a server that will
+/// finish its work or a generator that will fire. The queue stores only the time and the slot of an
+/// event, as `picoseconds << 14 | slot` in one `u64`; the model itself keeps the meaning of the
+/// event. **Simultaneous events are delivered lowest slot first**, independent of the order of
+/// scheduling, so the numbering of the slots is part of the model.
 ///
 /// The limits are [`SlotQueue::MAX_SLOTS`] slots, and times before [`SlotQueue::HORIZON`] (50 bits
-/// of picoseconds, 1,126 s). A model should check its configuration against them at the start.
-/// [`crate::Calendar`] has neither limit.
+/// of picoseconds, 1,126 s). A model should check its configuration against these limits at the
+/// start. [`crate::Calendar`] has neither limit.
 ///
-/// The slot queue is for models of a few hundred slots that do little work per event. There it is
-/// 1.8 times as fast as the calendar (`benches/kernel_m2`). The simulated server uses a
-/// [`crate::Wheel`] instead: one request has several pending events (a time-out and the message
-/// that the request waits for), and a saturated run has more requests than there are slots. Also,
-/// runs may be longer than the horizon, and simultaneous events in the order of slots would change
-/// the results.
+/// The slot queue is for models of a few hundred slots that do little work per event. For such
+/// models it is 1.8 times as fast as the calendar (`benches/kernel_m2`). The simulated server uses
+/// a [`crate::Wheel`] instead, for three reasons. One request has several pending events (a
+/// time-out and the message that the request waits for), and a saturated run has more requests than
+/// there are slots. Runs may be longer than the horizon. Delivery of simultaneous events in the
+/// order of slots would change the results.
 ///
-/// Scheduling before [`SlotQueue::now`], or a slot that is already pending, is a bug of the model.
-/// Debug builds panic on both. Release builds deliver an event scheduled before `now` at `now`, and
-/// both events of a slot that was already pending.
+/// A model must schedule neither before [`SlotQueue::now`] nor for a slot that already has a
+/// pending event. If it does, debug builds panic. Release builds deliver an event scheduled before
+/// `now` at `now`, and deliver both events of a slot that already had one.
 #[derive(Clone, Debug)]
 pub struct SlotQueue {
     /// As in the calendar: the root is the last entry of group 0, the children of position `p`
@@ -45,8 +45,8 @@ const SLOT_BITS: u32 = 14;
 const ROOT: usize = 3;
 const EMPTY: u64 = u64::MAX;
 
-/// The error of a [`SlotQueue`] that cannot be created, since it would have more than
-/// [`SlotQueue::MAX_SLOTS`] slots. Holds the requested number of slots.
+/// The error for a [`SlotQueue`] with more than [`SlotQueue::MAX_SLOTS`] slots, which cannot be
+/// created. Holds the number of slots that was requested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooManySlots(pub usize);
 

@@ -4,20 +4,20 @@ use accelflow_units::Time;
 
 use crate::{Calendar, EventQueue, Priority};
 
-/// A queue of pending events, delivered in the total order (time, priority, sequence number), as by
-/// a [`Calendar`].
+/// A queue of pending events (a timing wheel), delivered in the order (time, priority, sequence
+/// number), as by a [`Calendar`].
 ///
-/// Events of the next 67 us are in buckets of 16.4 ns, each a list in the order of delivery. A
-/// bitmap finds the first bucket that has an event. So the cost of scheduling and delivery does not
-/// depend on the number of pending events, as long as a bucket has few events. Later events wait in
-/// a calendar, and move to their buckets as time advances.
+/// Events of the next 67 us are in buckets of 16.4 ns. Each bucket is a list in the order of
+/// delivery, and a bitmap finds the first bucket that has an event. So the cost of scheduling and
+/// delivery does not depend on the number of pending events, as long as each bucket has few events.
+/// Later events wait in a [`Calendar`], and move to their buckets as time advances.
 ///
 /// The wheel is for models with very short steps, such as the simulated server, whose events come
-/// some 70 ns apart. With any other distribution of times the order is the same, but the wheel is
-/// slower: adding an event to a bucket of n events takes up to n steps.
+/// some 70 ns apart. If event times are distributed otherwise, the order of delivery is the same,
+/// but the wheel is slower: adding an event to a bucket of n events takes up to n steps.
 ///
-/// Scheduling before [`Wheel::now`] is a bug of the model. Debug builds panic; release builds
-/// deliver the event at `now`.
+/// A model must not schedule an event before [`Wheel::now`], the current time. If it does, debug
+/// builds panic, and release builds deliver the event at `now`.
 #[derive(Clone, Debug)]
 pub struct Wheel<E> {
     /// By bucket, its first slot or [`NONE`].
@@ -126,8 +126,9 @@ impl<E: Copy> Wheel<E> {
         }
     }
 
-    /// Returns true only if no event is pending at `at` or before, so that [`Wheel::advance`] may
-    /// move [`Wheel::now`] to `at`. It may also return false although no such event is pending.
+    /// Returns whether [`Wheel::advance`] may move [`Wheel::now`] to `at`. True means that no event
+    /// is pending at `at` or before. False means that such an event may be pending, but need not
+    /// be: this quick check does not look at each event.
     #[inline(always)]
     pub fn is_clear_until(&self, at: Time) -> bool {
         at < self.next && at < self.far_due

@@ -29,8 +29,8 @@ pub struct Demands {
     pub elements: BTreeMap<String, usize>,
 }
 
-/// The mean work of one request to a service on its most common path, with all attempts of chains
-/// that may fail. Times do not include queueing.
+/// The mean work of one request to a service on its most common path. Repeated attempts of chains
+/// that may fail are included. Times do not include queueing.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ServiceDemand {
     /// The name of the service.
@@ -62,7 +62,7 @@ pub struct ServiceDemand {
     pub operations: BTreeMap<String, OperationDemand>,
 }
 
-/// The tax operations that one request needs of one accelerator.
+/// The mean number and total time of the operations that one request needs of one accelerator.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct OperationDemand {
     /// The mean number of operations of the accelerator for one request.
@@ -74,8 +74,8 @@ pub struct OperationDemand {
 }
 
 /// The operations of one chain of traces, their times, and the chain's waits for remote sides such
-/// as caches, databases and services that are not simulated. All are means over requests, with all
-/// attempts of a chain that may fail.
+/// as caches, databases and services that are not simulated. All numbers are means per request;
+/// repeated attempts of a chain that may fail are included.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ChainDemand {
     /// The number of attempts, at least 1.

@@ -26,8 +26,8 @@ pub enum ScenarioError {
 }
 
 impl ScenarioError {
-    /// Returns the refusal if the cause is a value that is not allowed, be it of the scenario, the
-    /// workload file or the simulator; `None` for any other error.
+    /// Returns the refused value with the allowed values, if the error is that a value of the
+    /// scenario, the workload file or the simulator is not allowed; `None` for any other error.
     pub fn refusal(&self) -> Option<&Refusal> {
         match self {
             ScenarioError::Refused(refusal) => Some(refusal),

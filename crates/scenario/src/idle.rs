@@ -18,13 +18,14 @@ use crate::error::{ScenarioError, engine};
 use crate::setup::{Setup, memory};
 use crate::walks::find_service;
 
-/// One tax operation of a simulated request: (index of the phase, index of the chain in the phase,
-/// name of the trace, name of the accelerator, whether a core executed the operation).
+/// One datacenter tax operation (such as encryption) of a simulated request: (index of the phase,
+/// index of the chain in the phase, name of the trace, name of the accelerator, whether a core
+/// executed the operation).
 pub type SimulatedOperation = (usize, usize, String, &'static str, bool);
 
 /// Simulates one request to the SocialNetwork service called `service` on an idle server with
-/// default parameters. Returns the request's tax operations in the order of simulated time.
-/// `system` is the identifier of an orchestrator.
+/// default parameters. Returns the request's datacenter tax operations in the order of simulated
+/// time. `system` is the identifier of an orchestrator, such as `accelflow`.
 ///
 /// # Errors
 /// [`ScenarioError`] for an unknown service or system.
@@ -48,8 +49,8 @@ pub fn simulated_operations(
     Ok(log.iter().map(row).collect())
 }
 
-/// The payload sizes of one tax operation: (name of the accelerator, size before the operation,
-/// size after).
+/// The payload sizes of one datacenter tax operation (such as encryption): (name of the
+/// accelerator, size before the operation, size after the operation).
 pub type OperationPayload = (String, Bytes, Bytes);
 
 impl Checked {

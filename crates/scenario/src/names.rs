@@ -145,7 +145,8 @@ impl Arrivals {
 }
 
 impl Remote {
-    /// Returns the times that remote sides take to answer, for each trace that receives an answer.
+    /// Returns the times that remote sides (caches, databases and other services) take to answer,
+    /// for each trace that receives an answer.
     pub fn waits(self) -> RemoteWaits {
         match self {
             Remote::Short => RemoteWaits::short(),

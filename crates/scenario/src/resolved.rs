@@ -97,7 +97,7 @@ pub struct Resolved {
     pub shaping: BTreeMap<u16, Vec<Limit>>,
 }
 
-/// One of several chips that a checked scenario compares.
+/// One of several chips (sets of server parameters) that a checked scenario compares.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ResolvedChip {
     /// The chip's name in results.

@@ -152,8 +152,8 @@ pub fn allowed(name: &str) -> Option<String> {
     found.map(|field| field.2.allowed())
 }
 
-/// Returns the fields of a scenario whose values are chosen by name. Each has its allowed names, in
-/// the order in which commands list them.
+/// Returns the fields of a scenario whose values users choose by name, as pairs (field, names to
+/// choose from). The names are in the order in which commands list them.
 pub fn choices() -> Vec<(&'static str, Vec<&'static str>)> {
     let names = |field: &Field| match field.2 {
         Kind::Choice(names) => Some((field.0, names())),

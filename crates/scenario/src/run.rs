@@ -80,7 +80,8 @@ impl Checked {
     }
 
     /// Simulates the scenario's systems, then the additional systems `others`. Returns the results
-    /// in this order. `others` are not part of the scenario, so its hash does not depend on them.
+    /// in this order. `others` are not part of the scenario, so [`Checked::hash`] does not depend
+    /// on them.
     ///
     /// `progress` is called regularly with the number of finished requests and the total number of
     /// requests, over all simulations. If `progress` returns `false`, the simulation stops and the

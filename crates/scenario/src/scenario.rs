@@ -147,10 +147,9 @@ pub struct Scenario {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Limit {
-    /// A limit in traces or in bytes, in the registers of the tenant's traffic shaper, which enforces
-    /// it.
+    /// A limit in traces or in bytes, which a token bucket enforces.
     Registers(Limiter),
-    /// A limit in accelerator time, which the traffic shaper enforces as well.
+    /// A limit in accelerator time, which a token bucket enforces as well.
     Time(TimeLimiter),
 }
 
@@ -173,8 +172,9 @@ pub struct TimeLimiter {
     pub burst_accelerator_s: Option<f64>,
 }
 
-/// A limit of a tenant's traffic shaper, a token bucket: `refill` tokens are added every `interval`
-/// cycles.
+/// A limit on the traffic of a tenant, which a token bucket enforces: `refill` tokens are added
+/// every `interval` cycles, up to `bucket` tokens. A trace starts once there are tokens for the
+/// trace or for the bytes of its input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Limiter {
@@ -195,7 +195,7 @@ pub struct Limiter {
     pub interval: u64,
 }
 
-/// One of several chips that a scenario compares.
+/// One of several chips (sets of server parameters) that a scenario compares.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NamedChip {

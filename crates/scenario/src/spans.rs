@@ -15,11 +15,11 @@ use crate::options::RunOptions;
 use crate::setup::Setup;
 
 impl Checked {
-    /// Simulates the scenario under its only system on its only chip. Writes the spans of all
-    /// requests with a response to `out`, including the warm-up. The format is OTLP, one line of
-    /// JSON per request. Returns the number of written requests. `progress` is called as in
-    /// [`Checked::run_beside`]; if it returns `false`, the result is `None`, and `out` has part of
-    /// the spans.
+    /// Simulates the scenario, which must have one system and one chip. Writes the spans of all
+    /// requests with a response to `out`, those of the warm-up included. The format is OTLP
+    /// (OpenTelemetry), one line of JSON per request. Returns the number of written requests.
+    /// `progress` is called as in [`Checked::run_beside`]; if it returns `false`, the result is
+    /// `None`, and `out` has part of the spans.
     ///
     /// # Errors
     /// [`ScenarioError`] for several systems or chips, a scenario that the simulator cannot run, or a

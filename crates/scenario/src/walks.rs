@@ -21,8 +21,8 @@ use crate::setup::memory;
 use crate::source::Source;
 use accelflow_parameters::Refusal;
 
-/// The path of a service through CPU phases and traces, and the number of its invocations of each
-/// accelerator.
+/// The path of a service through application logic and traces (sequences of accelerator
+/// operations), and the number of invocations of each accelerator by a request.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct WalkedService {
     /// The name of the service, such as `CPost`.
@@ -45,9 +45,9 @@ pub struct WalkedService {
     pub conditionals_by_sequence: Vec<u32>,
 }
 
-/// A suite: (its name, the fraction of its accelerator sequences that have a branch, the fraction
-/// that the paper prints). The last is `None` if the paper (AccelFlow, section III, Q2) prints
-/// none.
+/// A built-in suite of services: (name, fraction of the suite's accelerator sequences that have a
+/// branch, the same fraction as the paper prints it). The last is `None` if the paper (AccelFlow,
+/// section III, Q2) prints none.
 pub type WorkloadRow = (&'static str, f64, Option<f64>);
 
 /// Returns the service of `services` called `name`.
@@ -72,9 +72,9 @@ fn source(text: &str) -> Result<Source, ScenarioError> {
     Ok(Source::File(Box::new(document.workload)))
 }
 
-/// Follows the traces of the service called `name`. Returns the service's path and the number of
-/// calls of each accelerator. `workload` is the name of a suite or the content of a workload file
-/// as JSON; `None` searches all suites.
+/// Follows the traces (sequences of accelerator operations) of the service called `name`. Returns
+/// the service's path and the number of invocations of each accelerator by a request. `workload` is
+/// the name of a suite or the content of a workload file as JSON; `None` searches all suites.
 ///
 /// # Errors
 /// [`ScenarioError`] for an unknown service, an unknown or invalid workload, and a service whose traces
@@ -113,7 +113,8 @@ pub fn walk_service(name: &str, workload: Option<&str>) -> Result<WalkedService,
     })
 }
 
-/// Returns all suites, each with the fraction of its accelerator sequences that have a branch.
+/// Returns a row for each built-in suite: its name, the fraction of its accelerator sequences that
+/// have a branch, and the fraction that the paper prints.
 ///
 /// # Errors
 /// [`ScenarioError`] if a suite is invalid; does not occur in practice, since the suites are
@@ -128,9 +129,9 @@ pub fn workloads() -> Result<Vec<WorkloadRow>, ScenarioError> {
     Suite::ALL.into_iter().map(row).collect()
 }
 
-/// Returns the names of the services of a workload, in the order of its file; for SocialNetwork,
-/// that of the paper's Table IV. `workload` is the name of a suite or the content of a workload
-/// file as JSON.
+/// Returns the names of the services of a workload, in the order of its file, which for
+/// SocialNetwork is the order of the paper's Table IV. `workload` is the name of a suite or the
+/// content of a workload file as JSON.
 ///
 /// # Errors
 /// [`ScenarioError`] for an unknown or invalid workload.
@@ -141,8 +142,8 @@ pub fn service_names(workload: &str) -> Result<Vec<String>, ScenarioError> {
     Ok(names.collect())
 }
 
-/// Returns the trace memory and the services of a workload. `workload` is the name of a suite or
-/// the content of a workload file as JSON.
+/// Returns the trace memory (all compiled traces) and the services of a workload. `workload` is the
+/// name of a suite or the content of a workload file as JSON.
 ///
 /// # Errors
 /// [`ScenarioError`] for an unknown or invalid workload.
@@ -152,10 +153,10 @@ pub fn workload_paths(workload: &str) -> Result<(Image, Vec<Service>), ScenarioE
     Ok((workload.memory()?, workload.paths().map_err(engine)?))
 }
 
-/// Returns a row for each service of `workload`: its name, and the mean number of messages per
-/// request that a remote side does not answer within `timeout`. `workload` is the name of a suite
-/// or the content of a workload file as JSON. `remote` is the name of a [`crate::Remote`], which states
-/// the times that remote sides take to answer.
+/// Returns a row for each service of `workload`: its name, and the mean number of a request's
+/// messages that a remote side (a cache, a database or another service) does not answer within
+/// `timeout`. `workload` is the name of a suite or the content of a workload file as JSON. `remote`
+/// is the name of a [`crate::Remote`], which states the times that remote sides take to answer.
 ///
 /// # Errors
 /// [`ScenarioError`] for an unknown or invalid workload, or an unknown name `remote`.
@@ -190,8 +191,9 @@ pub fn dwell(arrivals: &str) -> Result<Option<Time>, ScenarioError> {
     })
 }
 
-/// Returns all numbers of the cost profile `paper` of SocialNetwork, such as operation costs, as
-/// JSON objects with units and sources. `tcp_cost` is the time of a TCP operation on a core.
+/// Returns all numbers of SocialNetwork's cost profile `paper` as JSON objects with units and
+/// sources. The profile has operation costs derived from the paper's shares of time. `tcp_cost` is
+/// the time of a TCP operation on a core.
 ///
 /// # Errors
 /// [`ScenarioError`] for a time out of range.

@@ -29,8 +29,8 @@ use threads::on_threads;
 
 pub use crate::server_use::ServerUse;
 
-/// How services are placed on servers. The paper gives an "average load per service" without
-/// stating which services share a server.
+/// Whether services share servers or have a server each. The AccelFlow paper gives an "average load
+/// per service" without stating which services share a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Placement {
     /// Each service has a server of its own.
@@ -53,8 +53,8 @@ impl Placement {
     }
 }
 
-/// The inputs of [`compare`]: the same services, under the same load, on several systems
-/// (orchestrators).
+/// The inputs of [`compare`], which simulates the same services under the same load on several
+/// systems. A system is an orchestrator: the rule for which hardware starts the next operation.
 pub struct Comparison<'c> {
     /// The parameters of the simulated server.
     pub config: &'c Config,
@@ -126,9 +126,9 @@ pub struct Comparison<'c> {
 }
 
 impl Comparison<'_> {
-    /// Returns how many requests the statistics count for the service with index `service` in the
-    /// plan: all requests from clients except the warm-up. If `own_arrivals` has a list of arrival
-    /// times for the service, fewer may be counted than this function returns.
+    /// Returns the number of requests that statistics count for the service with index `service` in
+    /// the plan: all requests from clients except the warm-up. If `own_arrivals` has a list of
+    /// arrival times for the service, the list may be shorter, and fewer requests are then counted.
     pub fn counted(&self, service: usize) -> u64 {
         let requests = self.of_service(service, self.requests);
         requests.saturating_sub(self.of_service(service, self.warmup))
@@ -161,14 +161,14 @@ impl Comparison<'_> {
 }
 
 /// Runs the simulations of `comparison` and returns the results of each system, in the order of
-/// [`Comparison::orchestrators`]. Calls `progress` several times a second with the approximate
-/// numbers of requests that have ended and of all requests. If `progress` returns `false`, the
-/// comparison stops and the result is `None`.
+/// [`Comparison::orchestrators`]. Several times a second, calls `progress` with the approximate
+/// number of requests that have ended, and the approximate number of all requests. If `progress`
+/// returns `false`, the comparison stops and the result is `None`.
 ///
 /// # Errors
 /// [`SimError`] if a simulation cannot run or fails. If the simulations of several orchestrators
-/// fail, the error is that of the first of them in the order of the results, but orchestrators with
-/// [`Orchestrator::takes_turns`] take precedence over others.
+/// fail, the error is that of the first of these orchestrators in the order of the results.
+/// Orchestrators with [`Orchestrator::takes_turns`] come before all others in this respect.
 pub fn compare(
     comparison: &Comparison<'_>,
     progress: &(dyn Fn(u64, u64) -> bool + Sync),
@@ -218,9 +218,9 @@ pub fn compare(
     Ok(Some(systems.collect()))
 }
 
-/// Repeats the simulations of [`compare`] for one system, and reports the events of each request to
-/// `observer`. `system` is the index of the system in [`Comparison::orchestrators`]. `progress` is
-/// called as in [`compare`]. Returns `None` if `progress` stops the simulations.
+/// Runs the simulations of [`compare`] for one system only, and reports the events of each request
+/// to `observer`. `system` is the index of the system in [`Comparison::orchestrators`]. `progress`
+/// is called as in [`compare`]. Returns `None` if `progress` stops the simulations.
 ///
 /// # Errors
 /// [`SimError`] if a simulation cannot run or fails.

@@ -35,7 +35,8 @@ const COMPRESSED: &str = "compressed";
 /// Keeps draws of waits apart from other attributes of a request.
 const WAIT: u64 = 0x3A17 << 48;
 
-/// What to simulate: the services with their paths and costs, and the traces that they use.
+/// The services to simulate, with their paths and costs, and the traces (sequences of accelerator
+/// operations) that they use.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// The trace memory with the compiled traces.
@@ -70,7 +71,7 @@ pub struct ServicePlan {
     pub spreads: ServiceSpreads,
 }
 
-/// One phase of a service's path: application logic or chains of traces.
+/// One phase of a service's path: application logic, or chains of accelerator operations.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PhasePlan {
     /// Application logic with this mean core time on the base server. For each request, the phase
@@ -81,7 +82,7 @@ pub enum PhasePlan {
     Chains(Vec<ChainPlan>),
 }
 
-/// A chain of traces to simulate: a trace, and all traces that its tails lead to.
+/// A chain to simulate: a trace (sequence of accelerator operations) and all traces that follow it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChainPlan {
     /// The facts of the chain: values in its payloads that branches test.
@@ -125,9 +126,9 @@ pub struct Operation {
 }
 
 impl Plan {
-    /// Creates the plan of the services in `profile`, whose traces are in `image`, with message
-    /// sizes drawn from `sizes`. If the profile has recorded payload sizes, the recorded sizes are
-    /// the means of the drawn sizes.
+    /// Creates the plan of the services in `profile`, which has the costs of operations. The traces
+    /// of the services are in `image`. Message sizes are drawn from `sizes`; payload sizes that the
+    /// profile has recorded are scaled by the ratio of a message's drawn size to the mean size.
     ///
     /// # Errors
     /// [`ServiceError`] for a service with traces or facts that `image` does not have.
@@ -160,8 +161,8 @@ impl Plan {
         })
     }
 
-    /// Returns the plan with `speedups` of custom accelerators over a core, indexed by
-    /// [`Accel::custom_number`]. `None`, or no entry, means the chip's speedup.
+    /// Returns the plan with the speedups of custom accelerators over a core, indexed by
+    /// [`Accel::custom_number`]. Accelerators with `None`, or no entry, have the chip's speedup.
     #[must_use]
     pub fn with_own_speedups(mut self, speedups: Vec<Option<f64>>) -> Plan {
         self.own_speedups = speedups;
@@ -202,8 +203,8 @@ impl Plan {
         self
     }
 
-    /// Returns the plan with facts that are drawn for each request, like [`Plan::with_odds`], but
-    /// each chain has probabilities of its own. `odds` returns the probabilities of a chain, given
+    /// Returns the plan with facts (payload values that branches test) drawn for each request, as
+    /// by [`Plan::with_odds`], but with probabilities for each chain: `odds` returns them, given
     /// the name of the service, the index of the phase and the index of the chain in the phase.
     #[must_use]
     pub fn with_chain_odds(mut self, odds: impl Fn(&str, usize, usize) -> FactOdds) -> Plan {
@@ -292,8 +293,8 @@ impl PhasePlan {
 }
 
 impl ServicePlan {
-    /// Returns the service with message sizes drawn from `sizes`. Operation costs depend on the
-    /// message's size as before: a message of a certain size still has the same costs.
+    /// Returns the service with message sizes drawn from `sizes`. The cost of an operation on a
+    /// message of a certain size stays the same.
     #[must_use]
     pub fn with_messages(mut self, sizes: &SizeDistribution) -> ServicePlan {
         for phase in &mut self.phases {
@@ -385,9 +386,9 @@ impl ChainPlan {
         }
     }
 
-    /// Returns the size of the message of this chain's trace number `trace`, counted from 0.
-    /// `request` is the sequence number of the request, and `seed` the random seed. The size
-    /// depends only on the arguments.
+    /// Returns the size of the message of this chain's trace number `trace` (counted from 0) in one
+    /// request. `request` is the sequence number of the request, and `seed` the random seed. The
+    /// size depends only on the arguments.
     pub fn message(&self, trace: u16, seed: u64, request: u64) -> MessageSize {
         let trace = trace.min(Self::MESSAGES - 1);
         let (distribution, mean) = &self.messages[usize::from(trace)];
@@ -404,11 +405,11 @@ impl ChainPlan {
         MessageSize { size, mean: *mean }
     }
 
-    /// Returns the size of the message after a join of parallel arms. `trace` and `accel` identify
-    /// the operation after the join. `message` is the size of the first arm's message, and `form`
-    /// the message's form. `input` is the size of the data of all arms together. The returned size
-    /// is `message`, scaled so that the operation reads `input` bytes. If the operation has recorded
-    /// sizes, which include the data of all arms, `message` is returned unchanged.
+    /// Returns the size of the message after parallel arms of a trace have joined, for the
+    /// operation of `accel` that follows in the trace at `trace`. `message` and `form` are the size
+    /// and the form of the first arm's message; `input` is the size of the data of all arms
+    /// together. The result is `message`, scaled so that the operation reads `input` bytes. It is
+    /// `message` itself if the operation has recorded sizes, which include the data of all arms.
     pub fn joined(
         &self,
         trace: AtmAddress,
@@ -436,13 +437,13 @@ impl ChainPlan {
         slot(self.accels, trace, accel, receives)
     }
 
-    /// Returns cost and sizes of the operation of `accel` in the trace that begins at the address
-    /// `trace`, on `message` in the form `form`; `None` if the plan has no such operation.
-    /// `receives` distinguishes a TCP operation that receives from one that sends.
+    /// Returns the core time and the payload sizes of the operation of `accel` in the trace that
+    /// begins at the address `trace`, on `message` in the form `form`; `None` if the plan has no
+    /// such operation. `receives` is true if a TCP operation receives, false if it sends.
     ///
-    /// The size of `message` is that before compression; payloads between Cmp and Dcmp are smaller.
-    /// Recorded payload sizes are scaled by the ratio of the message's size to the mean size. The
-    /// cost depends on the same ratio, not on compression.
+    /// The size of `message` is that before compression; payloads between Cmp (compression) and
+    /// Dcmp are smaller. Recorded payload sizes are scaled by the ratio of the message's size to
+    /// the mean size. The core time depends on the same ratio, not on compression.
     pub fn operation(
         &self,
         trace: AtmAddress,
@@ -478,11 +479,10 @@ impl ChainPlan {
         Some(operation)
     }
 
-    /// Returns the core time of an operation for one request: a time drawn from the operation's
-    /// distribution, or `mean` if the operation has no distribution. The time depends only on the
-    /// arguments. The operation is given as (address of the trace, accelerator, whether the
-    /// operation receives a message). `request` is the sequence number of the request, and `seed`
-    /// the random seed.
+    /// Returns the core time of an operation for one request, drawn from the operation's
+    /// distribution, or `mean` if it has none. The operation is given as (address of the trace,
+    /// accelerator, whether it receives a message). `request` is the sequence number of the
+    /// request, and `seed` the random seed. The time depends only on the arguments.
     pub fn cost(
         &self,
         (trace, accel, receives): (AtmAddress, Accel, bool),

@@ -4,7 +4,7 @@ use crate::plan::Plan;
 use crate::server::ServerResult;
 use crate::stats::Used;
 
-/// The utilization of one server's cores, accelerators, manager and DMA engines over time.
+/// The utilization of one server's cores, accelerators, central manager and DMA engines over time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServerUse {
     /// The names of the services on the server that have a load or are called.

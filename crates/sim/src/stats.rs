@@ -7,8 +7,9 @@ use accelflow_kernel::Samples;
 use accelflow_trace::{Accel, AtmAddress};
 use accelflow_units::{Bytes, Time};
 
-/// Why a trace left the accelerators. Except for [`Fallback::TimedOut`] and [`Fallback::Nack`], a
-/// core then executed the rest of the trace.
+/// The reason why a trace (a sequence of accelerator operations) left the accelerators before its
+/// end. A core then executed the rest of the trace, except after [`Fallback::TimedOut`] and
+/// [`Fallback::Nack`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Fallback {
     /// The input queue of the trace's first accelerator was full at each of the core's attempts to
@@ -62,7 +63,7 @@ impl Fallback {
     }
 }
 
-/// The kinds of work and waits on which a request spends its response time.
+/// A kind of work or wait on which a request spends a part of its response time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Part {
     /// Application logic, its context switches, and traces that cores execute in software.
@@ -87,7 +88,7 @@ pub enum Part {
 }
 
 impl Part {
-    /// All parts of a breakdown, in the order of reports.
+    /// All kinds of work and waits, in the order of reports.
     pub const ALL: [Part; 8] = [
         Part::Cpu,
         Part::Accelerator,
@@ -114,7 +115,8 @@ impl Part {
     }
 }
 
-/// A response time, broken down by [`Part`]. Of parallel chains, only the one that ended last counts.
+/// The response time of one request, broken down by kind of work or wait ([`Part`]). Of chains of
+/// operations that ran in parallel, only the chain that ended last counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Breakdown([Time; Part::ALL.len()]);
 
@@ -134,8 +136,9 @@ impl Breakdown {
     }
 }
 
-/// The sum of the breakdowns of many response times. It holds more than the 213 days of a [`Time`]:
-/// on an overloaded server, a million requests may have waited for a minute each.
+/// The sum of the breakdowns ([`Breakdown`]) of many response times. The sum may exceed the 213
+/// days of a [`Time`]: on an overloaded server, each of a million requests may have waited for a
+/// minute.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BreakdownSum {
     /// The picoseconds spent on each part.
@@ -155,15 +158,15 @@ impl BreakdownSum {
         time_of(self.parts_ps.iter().sum())
     }
 
-    /// Returns the time spent on orchestration: the sum of [`Part::Dispatcher`], [`Part::Manager`]
-    /// and [`Part::Cores`].
+    /// Returns the time spent on orchestration, which decides and starts the operations of
+    /// requests: the sum of [`Part::Dispatcher`], [`Part::Manager`] and [`Part::Cores`].
     pub fn orchestration(&self) -> Time {
         let parts = [Part::Dispatcher, Part::Manager, Part::Cores];
         time_of(parts.map(|part| self.parts_ps[part as usize]).iter().sum())
     }
 
-    /// Returns the mean time spent on `part` per request, if this is the sum over `requests`
-    /// requests; `None` if `requests` is 0.
+    /// Returns the mean time per request spent on `part`: the sum divided by `requests`, the number
+    /// of requests in the sum. `None` if `requests` is 0.
     pub fn mean(&self, part: Part, requests: u64) -> Option<Time> {
         let mean = self.parts_ps[part as usize].checked_div(u128::from(requests));
         mean.map(time_of)
@@ -182,7 +185,8 @@ impl std::ops::AddAssign<Breakdown> for BreakdownSum {
     }
 }
 
-/// The time for which orchestration occupied hardware, over the whole run.
+/// The time for which hardware was busy with orchestration, which decides and starts the operations
+/// of requests. The time covers the whole run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Orchestration {
     /// Time for which output dispatchers were busy, summed over all dispatchers.
@@ -195,7 +199,8 @@ pub struct Orchestration {
     pub cores: Time,
 }
 
-/// The times of one sampled request, which came after the warm-up and has a response.
+/// The arrival time, the response time and its breakdown for one sampled request. Only requests
+/// that came after the warm-up and have a response are sampled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sample {
     /// Sequence number of the request within its service, from 0.
@@ -208,10 +213,9 @@ pub struct Sample {
     pub spent: Breakdown,
 }
 
-/// The statistics of one service in a simulation. Requests from other services are counted
-/// separately from those of clients, in [`ServiceStats::called`]. Only the numbers of deadlines,
-/// queue entries, fallbacks, calls and attempts include the requests of both clients and other
-/// services.
+/// The statistics of one service in a simulation. They cover the requests that clients sent to the
+/// service; [`ServiceStats::called`] covers the requests from other services. Only the numbers of
+/// deadlines, queue entries, fallbacks, calls and attempts include both kinds of requests.
 #[derive(Clone, Debug, Default)]
 pub struct ServiceStats {
     /// Number of requests that arrived from clients, over the whole run.
@@ -286,8 +290,8 @@ impl ServiceStats {
 }
 
 /// The statistics of the requests that other services sent to one service, over the whole run
-/// unless stated otherwise. A request belongs to the warm-up if the client's request that caused it
-/// does.
+/// unless stated otherwise. Such a request belongs to the warm-up if it was caused by a client's
+/// request that belongs to the warm-up.
 #[derive(Clone, Debug, Default)]
 pub struct CalledStats {
     /// Number of requests from other services that arrived.
@@ -378,7 +382,7 @@ pub struct TenantStats {
     pub charged_time: Time,
 }
 
-/// The resource that limits a saturated server: a server whose requests arrive faster than they are
+/// The resource that limits a saturated server, on which requests arrive faster than they are
 /// completed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Saturation {
@@ -400,7 +404,7 @@ pub struct Saturation {
     pub longest_queue: String,
 }
 
-/// Sums over a whole simulation, for checks of conservation laws.
+/// Sums over a whole simulation, for checks of conservation laws such as Little's law.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     /// Number of operations of each accelerator type that accelerators executed, indexed by
@@ -483,7 +487,7 @@ impl DataStats {
     }
 }
 
-/// The result of simulating one server.
+/// The result of simulating one server: the statistics of its services, hardware and tenants.
 #[derive(Clone, Debug)]
 pub struct SimulationResult {
     /// The statistics of each service, in the order of the plan's services. They are empty for
@@ -541,7 +545,8 @@ pub struct Used {
     pub accelerators: [f64; Accel::MOST],
 }
 
-/// One operation of one request, as [`crate::simulate_logged`] lists it.
+/// One accelerator operation of one request, as [`crate::simulate_logged`] lists it. An accelerator
+/// or a core has executed the operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Operated {
     /// The simulated time at which the operation ended or, if a core executed the operation, at

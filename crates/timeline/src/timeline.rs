@@ -10,10 +10,12 @@ use crate::messages::{
     ProcessDescriptor, TracePacket, TrackDescriptor, TrackEvent,
 };
 
-/// A writer of a timeline to the output `W`, in the file format of the Perfetto trace viewer.
+/// A writer of a timeline (rows of events along a time axis) in the file format of the Perfetto
+/// trace viewer. The file is written to the output `W`.
 ///
-/// The identifiers of tracks and flows are hashes that include the timeline's name. So the files of
-/// timelines with different names may be concatenated, and the viewer shows all of them.
+/// The identifiers of rows (tracks) and of flows (arrows between events) are hashes that include
+/// the timeline's name. So the files of timelines with different names may be concatenated, and the
+/// viewer shows all of them.
 #[derive(Debug)]
 pub struct Timeline<W> {
     out: W,
@@ -32,8 +34,8 @@ pub struct Timeline<W> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Track(u64);
 
-/// What the viewer shows of a slice (an interval of time on a row) or of an instant (a point in
-/// time on a row).
+/// The description of a slice (an interval of time on a row) or of an instant (a point in time on a
+/// row): its name, category, flows (arrows to other slices) and arguments (named values).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Slice<'s> {
     /// The text that the viewer shows on the slice.
@@ -50,7 +52,7 @@ pub struct Slice<'s> {
     pub arguments: &'s [(&'s str, Argument<'s>)],
 }
 
-/// A value of [`Slice::arguments`].
+/// The value of one of the named arguments of a slice ([`Slice::arguments`]).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Argument<'s> {
     /// A value that is text.
@@ -206,8 +208,8 @@ impl<W: Write> Timeline<W> {
         self.event(track, at_ns, EventType::Instant, slice)
     }
 
-    /// Writes a point of row `track`, which [`Timeline::counter`] has added: the row plots `value`
-    /// from time `at_ns` on.
+    /// Writes a value of the plot on row `track`, which [`Timeline::counter`] has added. The row
+    /// shows `value` from time `at_ns` on.
     ///
     /// # Errors
     /// An error of writing to the output.

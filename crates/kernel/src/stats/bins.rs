@@ -2,11 +2,12 @@
 
 use hdrhistogram::Histogram;
 
-/// The largest relative error of a duration that is counted in a bin ([`super::Samples::binned`]):
-/// 1/2,048.
+/// The largest relative error of a duration up to 53 days that is counted in a bin of a histogram
+/// ([`super::Samples::binned`]): 1/2,048.
 ///
-/// A bin wider than a picosecond is at most 1/1,024 as wide as its smallest duration. The middle of
-/// a bin represents all durations in it. Durations above 53 days share the last bin.
+/// The middle of a bin represents all durations in the bin. A bin wider than a picosecond is at
+/// most 1/1,024 as wide as its smallest duration, so the middle is off by at most half of that.
+/// Durations above 53 days share the last bin, so their error may be larger.
 pub const BIN_ERROR: f64 = 1.0 / 2_048.0;
 
 /// Significant decimal digits that bins distinguish: 2,048 bins for each doubling, of which the

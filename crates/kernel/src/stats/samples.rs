@@ -141,12 +141,12 @@ impl Samples {
         Some(Time::from_ps(value))
     }
 
-    /// Returns the longest durations, in descending order. Their number is the fraction `share` (0
-    /// to 1) of the number of samples, rounded up. From such results of several runs, high
-    /// percentiles over all runs can be computed. The result is empty if durations are counted in
-    /// bins (see [`Samples::longest_bins`]).
+    /// Returns the longest durations, in descending order: the fraction `share` (0 to 1) of all
+    /// durations, with their number rounded up. High percentiles over several runs can be computed
+    /// from the results of the single runs. The result is empty if durations are counted in bins
+    /// (see [`Samples::longest_bins`]).
     ///
-    /// Reorders the samples, hence `&mut`.
+    /// Reorders the stored durations, hence `&mut`.
     pub fn longest(&mut self, share: f64) -> Vec<Time> {
         let kept = self.kept_of(share);
         let Kept::All(picoseconds) = &mut self.kept else {
@@ -164,10 +164,10 @@ impl Samples {
         longest.into_iter().map(Time::from_ps).collect()
     }
 
-    /// Returns the bins with the longest durations, which together hold at least the fraction
-    /// `share` (0 to 1) of the samples: as few bins as possible. Each bin is given by its middle
-    /// and its number of samples; the bin with the longest durations comes first. The result is
-    /// empty if durations are stored one by one.
+    /// Returns the histogram bins with the longest durations, as pairs (middle of the bin, number
+    /// of durations in the bin); the bin with the longest durations comes first. The result has as
+    /// few bins as possible that together hold at least the fraction `share` (0 to 1) of all
+    /// durations. It is empty if durations are stored one by one.
     pub fn longest_bins(&self, share: f64) -> Vec<(Time, u64)> {
         let wanted = self.kept_of(share) as u64;
         let Kept::Bins(bins) = &self.kept else {

@@ -2,11 +2,12 @@
 
 use accelflow_units::Time;
 
-/// The time average of a level that changes in steps, such as the length of a queue, from its exact
-/// integral over time.
+/// The time average of a level that changes in steps, such as the length of a queue. The average is
+/// computed from the exact integral of the level over time.
 ///
-/// Observation begins at [`TimeAverage::new`] or the last [`TimeAverage::restart`] (the end of the
-/// warm-up). The times `now` of successive calls must never decrease.
+/// The average covers the time since [`TimeAverage::new`] or the last [`TimeAverage::restart`],
+/// which a simulation calls at the end of its warm-up. The times `now` of successive calls must
+/// never decrease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimeAverage {
     level: u64,
@@ -168,8 +169,8 @@ impl BusyTime {
     }
 
     /// Returns the average fraction of `servers` that was busy from the start of observation to
-    /// `now`. The fraction may exceed 1 after [`BusyTime::charge`]. `None` if `servers` is 0 or no
-    /// time has passed.
+    /// `now`. The fraction may exceed 1 after [`BusyTime::charge`], which counts busy time that is
+    /// still to come. `None` if `servers` is 0 or no time has passed.
     pub fn utilisation_at(&self, now: Time, servers: u64) -> Option<f64> {
         let observed = now.saturating_sub(self.began).as_ps() as f64;
         let available = observed * servers as f64;

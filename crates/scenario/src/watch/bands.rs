@@ -23,8 +23,8 @@ pub struct Band {
     pub followed: Vec<u64>,
 }
 
-/// The mean time of work, or of waiting, at one resource on the critical path: for requests around
-/// the median, and for slow requests.
+/// The mean time of work, or of waiting, at one resource: for requests around the median, and for
+/// slow requests. Only time on the critical path counts, for which the response waited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BandTime {
     /// The resource that works on the requests or that they wait for. All cores count as one

@@ -13,8 +13,8 @@ use super::busy::{Busy, Hardware};
 use super::resource::Resource;
 use super::waterfall::Waterfall;
 
-/// The share of a service in a resource's busy time while other requests waited for the resource.
-/// Two groups of waiting requests are compared: slow ones, and those around the median.
+/// The share of one service in a resource's busy time while requests waited for the resource. The
+/// share is given for two groups of waiting requests: slow ones, and those around the median.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Blame {
     /// The resource for which the compared requests waited. If it is a queue, its busy time is that
@@ -33,8 +33,9 @@ pub struct Blame {
     pub overall: f64,
 }
 
-/// The arrival rate of a service in the windows of time just before the arrivals of two groups of
-/// requests: slow ones, and those around the median.
+/// The arrival rate of a service just before the arrivals of slow requests and, for comparison,
+/// just before the arrivals of requests around the median. A higher rate before slow requests
+/// points to a burst as their cause.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Burst {
     /// The index of the service, counted from 0 in the order in which results list services.

@@ -42,8 +42,9 @@ pub enum Resource {
     Callee(usize),
 }
 
-/// What the names of resources are made of: the names of the accelerators and services to which a
-/// [`Resource`] refers by an index, and the numbers of accelerators.
+/// The names and numbers from which [`Resource::name`] builds the name of a resource: the names of
+/// the accelerators and services to which a [`Resource`] refers by an index, and the number of
+/// instances of each accelerator type.
 #[derive(Clone, Copy, Debug)]
 pub struct ResourceNames<'n> {
     /// The trace memory, which has the names of custom accelerators.
@@ -68,9 +69,9 @@ impl<'n> ResourceNames<'n> {
 
 impl Resource {
     /// Returns the name of the resource in reports, such as `TCP input queue`. If there are several
-    /// instances of an accelerator, they are numbered from 1, as in `TCP 2 input queue`. If an
-    /// instance is divided between tenants, so are the shares. The first share has no number, since
-    /// it also stands for the whole instance.
+    /// instances of an accelerator, they are numbered from 1, as in `TCP 2 input queue`. If tenants
+    /// have shares of an instance, the shares are numbered too, as in `TCP share 2 input queue`;
+    /// the first share has no number, since it also stands for the whole instance.
     pub fn name(self, names: ResourceNames<'_>) -> String {
         let image = names.image;
         let unit_name = |unit| unit_name(unit, names);

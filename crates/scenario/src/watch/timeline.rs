@@ -20,7 +20,7 @@ use crate::setup::Setup;
 /// takes about 40 kB of the file, including the activity of the hardware.
 pub const MAX_TIMELINE_REQUESTS: u64 = 10_000;
 
-/// The choice of requests that a timeline shows. A shown request passes all filters.
+/// The choice of requests that a timeline shows. A request is shown if it passes all filters.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TimelineOptions {
     /// The start of the time window, from the start of the simulation. Only requests that arrive in

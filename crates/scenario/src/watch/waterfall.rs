@@ -66,7 +66,8 @@ impl Waterfall {
         self.responded - self.arrived
     }
 
-    /// Returns the pieces on the critical path, in order from the arrival to the response.
+    /// Returns the pieces on the critical path, for which the response waited, in order from the
+    /// arrival to the response.
     pub fn critical(&self) -> impl Iterator<Item = &Segment> {
         self.segments.iter().filter(|segment| segment.critical)
     }

@@ -63,10 +63,11 @@ impl Checked {
     /// requests around the median.
     ///
     /// Slow requests are those on both sides of the percentile, within half of the percentile's
-    /// distance to 100: from 98.5 to 99.5 for 99. A request's time is divided along its critical
-    /// path, so the mean times of a group of requests add up to the group's mean response time.
-    /// `progress` is called as in [`Checked::run_beside`], for two simulations; if `progress`
-    /// returns `false`, the result is `None`.
+    /// distance to 100: for percentile 99, those from 98.5 to 99.5. The compared time of a request
+    /// is that on its critical path, for which the response waited, so the mean times of a group of
+    /// requests add up to the group's mean response time. `progress` is called as in
+    /// [`Checked::run_beside`], for two simulations; if `progress` returns `false`, the result is
+    /// `None`.
     ///
     /// # Errors
     /// [`ScenarioError`] for several systems or chips, an unknown service, a percentile that is out

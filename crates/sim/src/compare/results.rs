@@ -148,7 +148,7 @@ pub struct CalledResult {
     pub spent: BreakdownSum,
 }
 
-/// The results of all services under one orchestrator (system).
+/// The results of all services under one orchestrator (simulated system).
 #[derive(Clone, Debug, PartialEq)]
 pub struct SystemResult {
     /// The identifier of the orchestrator, such as `accelflow`.

@@ -17,8 +17,8 @@ impl Config {
         self.on_generation(base, 1.0)
     }
 
-    /// Converts the time `base` of a datacenter tax operation on a core of the base server (Ice
-    /// Lake) to the time on this server's cores.
+    /// Converts the time `base` of a datacenter tax operation (such as encryption) on a core of the
+    /// base server (Ice Lake) to the time on this server's cores.
     pub fn tax_time(&self, base: Time) -> Time {
         self.on_generation(base, self.core.tax_gain)
     }

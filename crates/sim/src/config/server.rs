@@ -50,8 +50,8 @@ pub struct Config {
 }
 
 impl Config {
-    /// Returns the time that `accel` takes for every operation; `None` if it depends on the time
-    /// that a core takes.
+    /// Returns the fixed time of every operation on the accelerator `accel`; `None` if an
+    /// operation's time depends on the time that a core takes for the operation.
     pub fn fixed(&self, accel: Accel) -> Option<Time> {
         let own = self.accelerator.own[accel.index()].mean_operation;
         let of_rpc = self.accelerator.rpc_message;
@@ -74,7 +74,10 @@ impl Config {
 
     /// Returns the time of an operation on the accelerator `accel`: `on_core`, its time on a core
     /// of the base server, divided by the accelerator's speedup. If the accelerator has a fixed
-    /// time per operation, returns the fixed time instead.
+    /// time per operation, returns the fixed time instead. The speedup is the mean of the chip:
+    /// neither its dependence on payload sizes
+    /// ([`speedup_half`](super::AcceleratorConfig::speedup_half)) nor a speedup that a workload
+    /// states is considered.
     pub fn accelerated(&self, accel: Accel, on_core: Time) -> Time {
         let by_speedup = || on_core.scale(1.0 / self.accelerator.speedup[accel.index()]);
         self.fixed(accel).unwrap_or_else(by_speedup)
@@ -91,8 +94,8 @@ impl Config {
         }
     }
 
-    /// Returns how long an output dispatcher's engine takes to transform the format of `payload`
-    /// bytes; zero without an engine.
+    /// Returns how long the transformation engine of an output dispatcher takes to change the
+    /// format of `payload` bytes; zero without such an engine.
     pub fn transformation(&self, payload: Bytes) -> Time {
         let rate = self.dispatcher.transform_rate;
         rate.map_or(Time::ZERO, |rate| rate.transfer(payload))

@@ -5,8 +5,9 @@ use accelflow_units::Bytes;
 
 use crate::config::Config;
 
-/// The completion of an operation, and the next step of its trace. An
-/// [`Orchestrator`](super::Orchestrator) decides who handles the completion.
+/// The end of an operation, and the next step of its trace (a sequence of operations). An
+/// [`Orchestrator`](super::Orchestrator) decides which hardware or software handles the completion
+/// and starts the next step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Completion {
     /// The accelerator whose operation has completed.
@@ -34,7 +35,9 @@ impl Completion {
     }
 }
 
-/// Whether the completion of an arm of a trace starts the operation after the join of the arms.
+/// The relation of a completed operation to a join, the point at which a trace waits for all of its
+/// parallel arms: whether the operation ends an arm and, if so, whether other arms are still
+/// running.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Arm {
     /// The operation does not end an arm: the trace reaches no join before its next step.

@@ -6,8 +6,9 @@ use super::completion::Completion;
 use super::costs::instructions;
 use crate::config::Config;
 
-/// The cost of orchestrating one [`Completion`]: how long the output dispatcher, the manager and
-/// the core are busy with the completion, one after the other.
+/// The decision of an orchestrator about one [`Completion`] (the end of an operation): how long the
+/// output dispatcher, the central manager and the core are busy with the completion, one after the
+/// other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Decision {
     /// Time for which the accelerator's output dispatcher is busy with the completion.
@@ -41,8 +42,8 @@ pub struct ManagerVisit {
 }
 
 impl ManagerVisit {
-    /// Creates a task with RELIEF's occupancy and latency (the parameters `relief.occupancy_ns` and
-    /// `relief.latency_ns`).
+    /// Creates a task that takes as long as in the system RELIEF: with the occupancy and latency of
+    /// the parameters `relief.occupancy_ns` and `relief.latency_ns`.
     pub fn of(config: &Config) -> ManagerVisit {
         ManagerVisit {
             occupancy: config.relief.occupancy,
@@ -51,7 +52,8 @@ impl ManagerVisit {
     }
 
     /// Creates a task in which the manager also resolves the branches of `completion` and
-    /// transforms its payload, in as many instructions as an output dispatcher needs.
+    /// transforms its payload. This adds the time that an output dispatcher takes for the same
+    /// instructions.
     pub fn resolving(completion: &Completion, config: &Config) -> ManagerVisit {
         let extra = instructions(completion, config).saturating_sub(config.dispatcher.plain);
         let resolving = config.dispatch(extra);

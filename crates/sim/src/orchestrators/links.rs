@@ -4,15 +4,15 @@ use std::collections::BTreeSet;
 
 use accelflow_trace::Accel;
 
-/// The pairs of accelerators that Cohort connects by a static link. The first accelerator of a pair
-/// hands operations over to the second, without a core.
+/// The pairs of accelerators that the system Cohort connects by static links. The first accelerator
+/// of a pair hands operations over to the second, without a core.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Links(BTreeSet<(Accel, Accel)>);
 
 impl Links {
     /// Creates links between the accelerators that follow one another most often: "links pairs of
     /// accelerators that frequently go together" (AccelFlow, section VI). An accelerator has at
-    /// most one link.
+    /// most one link, and none to itself.
     ///
     /// `transitions` has pairs of accelerators, and how often the second follows the first. The
     /// most frequent pair is linked, then the most frequent pair of the remaining accelerators, and

@@ -8,7 +8,7 @@ use super::session::{PolicyError, Session, Simulated};
 use crate::config::Config;
 
 /// A system under comparison: the rule that decides which hardware or software starts the next
-/// operation of a trace, and what this costs.
+/// operation of a trace (a sequence of accelerator operations), and how long this takes.
 ///
 /// Orchestrators are stateless. All state is in the simulated hardware, or in the [`Session`] of a
 /// simulation.

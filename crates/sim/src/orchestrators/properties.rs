@@ -5,7 +5,8 @@ use accelflow_units::Time;
 use super::decision::ManagerVisit;
 use crate::config::{Config, DispatchPolicy};
 
-/// The properties of an orchestrator that do not change during a run.
+/// The properties of an orchestrator that do not change during a run, such as where operations wait
+/// and how cores learn of events.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Properties {
     /// Whether the system has accelerators. If `false`, every operation runs on a core, and the
@@ -38,9 +39,9 @@ pub struct Properties {
 
 impl Properties {
     /// Creates the properties of a system with accelerators and zero costs. Each accelerator has an
-    /// input queue, ordered by the parameter `scheduling.policy`. There is no manager. Interrupts
-    /// ask cores for decisions, and flags report the ends of traces. Waiting traces occupy no queue
-    /// entry.
+    /// input queue, ordered by the parameter `scheduling.policy`. There is no manager. Accelerators
+    /// ask cores for decisions by interrupts, and report the ends of traces by flags. Traces that
+    /// wait for messages occupy no queue entry.
     pub fn new(config: &Config) -> Properties {
         Properties {
             accelerated: true,
@@ -67,7 +68,8 @@ pub enum Queueing {
     Central,
 }
 
-/// How a core learns that an accelerator needs a decision of the core.
+/// How a core learns that an accelerator needs a decision of the core, such as the outcome of a
+/// branch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CoreRequests {
     /// The core is interrupted.
@@ -80,7 +82,7 @@ pub enum CoreRequests {
     SoftwareQueue,
 }
 
-/// How a core learns that a trace has ended.
+/// How a core learns that a trace (a sequence of accelerator operations) has ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Notification {
     /// The core checks a flag in memory; the parameter `core.notification` states when.

@@ -7,8 +7,8 @@ use super::non_acc::NonAcc;
 use super::orchestrator::Orchestrator;
 use super::{cohort, deadlines, direct, relief};
 
-/// The orchestrators that the paper's figures compare, in the paper's order: the default of a
-/// comparison.
+/// The orchestrators (simulated systems) that the figures of the AccelFlow paper compare, in the
+/// paper's order. A comparison simulates these by default.
 pub const ORCHESTRATORS: [&dyn Orchestrator; 6] = [
     &NonAcc,
     &CpuCentric,
@@ -18,8 +18,8 @@ pub const ORCHESTRATORS: [&dyn Orchestrator; 6] = [
     &Ideal,
 ];
 
-/// The ladder of orchestrators from RELIEF to AccelFlow. Each adds one technique to the
-/// orchestrator before it (AccelFlow, section VII.A.2, Fig. 13).
+/// The orchestrators (simulated systems) on the way from RELIEF to AccelFlow. Each adds one
+/// technique to the orchestrator before it (AccelFlow, section VII.A.2, Fig. 13).
 pub const LADDER: [&dyn Orchestrator; 5] = [
     &relief::RELIEF,
     &relief::PER_ACC_TYPE_Q,

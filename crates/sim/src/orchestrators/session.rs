@@ -13,8 +13,9 @@ use super::links::Links;
 use super::properties::Properties;
 use crate::config::Config;
 
-/// An [`Orchestrator`](super::Orchestrator) in one simulation. An orchestrator that keeps state
-/// begins a session for each simulation, so that simulations do not depend on one another.
+/// An [`Orchestrator`](super::Orchestrator) with the state that it keeps during one simulation. An
+/// orchestrator with state begins a session for each simulation, so that simulations do not depend
+/// on one another.
 pub trait Session: Send {
     /// Returns the properties of the orchestrator, which do not change during the simulation. A run
     /// calls this once. [`Properties::policy`] has no effect if [`Session::orders_queues`] returns
@@ -68,7 +69,8 @@ pub struct Simulated<'s> {
     pub accelerators: &'s [&'s str],
 }
 
-/// Identifies the input queue or the overflow area of an accelerator instance.
+/// The identity of the input queue of an accelerator instance, or of its overflow area, which takes
+/// entries that find the input queue full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueueName {
     /// The type of the accelerator.
@@ -81,8 +83,8 @@ pub struct QueueName {
 }
 
 impl QueueName {
-    /// Returns the queue in words, such as `input queue of TCP 0`. `accelerator` is the name of its
-    /// accelerator, from [`Simulated::accelerators`].
+    /// Returns the queue in words, such as `input queue of TCP 0`. `accelerator` is the name of the
+    /// queue's accelerator, from [`Simulated::accelerators`].
     pub fn text(&self, accelerator: &str) -> String {
         let area = if self.overflow {
             "overflow area"
@@ -110,13 +112,13 @@ pub struct Waiting {
     pub expected: Time,
 }
 
-/// The failure of a user's policy in a [`Session`]. This type wraps the policy's own error and
-/// displays the text of that error.
+/// The error of a user-written policy (orchestrator) in a [`Session`]. This type wraps the policy's
+/// own error and displays the text of that error.
 #[derive(Clone, Debug)]
 pub struct PolicyError(Arc<dyn Error + Send + Sync>);
 
 impl PolicyError {
-    /// Wraps `error`, the error of a user's policy.
+    /// Wraps `error`, the error of a user-written policy.
     pub fn new(error: impl Into<Box<dyn Error + Send + Sync>>) -> PolicyError {
         PolicyError(Arc::from(error.into()))
     }

@@ -8,9 +8,10 @@ use super::retry::MAX_ATTEMPTS;
 use super::{ChainPlan, MAX_SERVER, PhasePlan, Plan, Retry};
 
 impl Plan {
-    /// Returns the plan in which the service with index `callee` answers the messages of a chain.
-    /// Requests to `callee` are simulated, and their response times replace the chain's waits for
-    /// messages. `service`, `phase` and `chain` are the indices that identify the chain.
+    /// Returns the plan in which a chain of operations calls another service: the service with
+    /// index `callee` answers the chain's messages. Requests to `callee` are simulated, and their
+    /// response times replace the chain's waits for messages. The chain is given by three indices:
+    /// `service` in the plan, `phase` in the service's path and `chain` in the phase.
     ///
     /// # Errors
     /// [`Refusal`] for an unknown index, for a chain without a trace that waits for a message, and
@@ -42,9 +43,9 @@ impl Plan {
         Ok(self)
     }
 
-    /// Returns the plan in which a chain may fail and is then retried, with the probability, the
-    /// number of attempts and the pause in `retry`. `service`, `phase` and `chain` are the indices
-    /// that identify the chain.
+    /// Returns the plan in which a chain of operations may fail and is then retried, with the
+    /// probability, the number of attempts and the pause in `retry`. The chain is given by three
+    /// indices: `service` in the plan, `phase` in the service's path and `chain` in the phase.
     ///
     /// # Errors
     /// [`Refusal`] for an unknown index and for values outside the ranges of [`Retry`]. A chain of
@@ -98,8 +99,8 @@ impl Plan {
     }
 
     /// Returns the plan in which each message of a call from one server to another takes a time on
-    /// the network. The time is drawn from `time`. By default, and between services of one server,
-    /// messages take no time on the network.
+    /// the network, drawn from the distribution `time`. By default, and between services of one
+    /// server, messages take no time on the network.
     #[must_use]
     pub fn with_one_way(self, time: WaitDistribution) -> Plan {
         Plan {
@@ -108,10 +109,10 @@ impl Plan {
         }
     }
 
-    /// Returns the plan with another distribution of network times for the calls of one chain. The
-    /// times of request and response are drawn from `time`, not from the distribution of
-    /// [`Plan::with_one_way`]. `service`, `phase` and `chain` are the indices that identify the
-    /// chain.
+    /// Returns the plan in which the calls of one chain have their own distribution of network
+    /// times. The times of request and response are drawn from `time`, not from the distribution of
+    /// [`Plan::with_one_way`]. The chain is given by three indices: `service` in the plan, `phase`
+    /// in the service's path and `chain` in the phase.
     ///
     /// # Errors
     /// [`Refusal`] for an unknown index.
@@ -126,9 +127,10 @@ impl Plan {
         Ok(self)
     }
 
-    /// Returns the plan in which one chain is detached: neither the chain's phase nor the response
-    /// of the request waits for the chain. The chain runs and costs like any other. `service`,
-    /// `phase` and `chain` are the indices that identify the chain.
+    /// Returns the plan in which one chain of operations is detached: neither the chain's phase nor
+    /// the response of the request waits for the chain. The chain runs and costs like any other.
+    /// The chain is given by three indices: `service` in the plan, `phase` in the service's path
+    /// and `chain` in the phase.
     ///
     /// # Errors
     /// [`Refusal`] for an unknown index, and for a chain of the first or last phase, which receive
@@ -199,8 +201,8 @@ impl Plan {
             .any(|chain| chain.retry.is_some())
     }
 
-    /// Returns the distribution of the network time of one message of the call that `chain` makes:
-    /// of the request or of the response, from one server to another.
+    /// Returns the distribution of the time that a message of `chain`'s call takes on the network
+    /// from one server to another. The request and the response have the same distribution.
     pub fn one_way<'p>(&'p self, chain: &'p ChainPlan) -> &'p WaitDistribution {
         chain.one_way.as_ref().unwrap_or(&self.one_way)
     }

@@ -12,8 +12,8 @@ pub struct Form {
     pub ratio: f64,
 }
 
-/// The size before compression of one message of one request, and the mean size of the messages
-/// that the same trace of the same chain handles.
+/// The size of one message of one request, and the mean size of the messages of the same trace in
+/// the same chain. Both are sizes before compression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MessageSize {
     /// The size of the message before compression.
@@ -30,8 +30,8 @@ impl Form {
         ratio: 1.0,
     };
 
-    /// Returns whether a message is compressed after an operation of `accel`, if it has this form
-    /// before the operation.
+    /// Returns whether a message is compressed after an operation of `accel`, given that the
+    /// message has this form before the operation.
     #[inline]
     pub fn after(self, accel: Accel) -> bool {
         match accel {

@@ -12,7 +12,7 @@ const COST: u64 = 0xC057 << 48;
 const OUTSIDE: u64 = 0x0075 << 48;
 
 /// The distributions of the times that a service's requests spend outside of operations and
-/// application logic.
+/// application logic, such as in the operating system or at the client.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServiceSpreads {
     outside: OutsideTimes,

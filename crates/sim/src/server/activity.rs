@@ -5,7 +5,8 @@ use accelflow_units::Time;
 
 use crate::stats::Part;
 
-/// The hardware of a simulated server, as an [`Observer`](crate::Observer) sees it.
+/// The hardware of a simulated server (cores, accelerator instances, DMA engines, network links),
+/// which an [`Observer`](crate::Observer) receives before the first event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerShape {
     /// The ID of the simulated server ([`ServicePlan::server`](crate::plan::ServicePlan::server)).
@@ -63,8 +64,8 @@ pub struct Activity {
     pub what: HardwareEvent,
 }
 
-/// The identity of a running trace of a request, or of the request's application logic, for which
-/// hardware works.
+/// The identity of the work for which hardware is active: a running trace (sequence of operations)
+/// of a request, or the application logic of the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Execution {
     /// Index, in the plan, of the request's service.
@@ -139,7 +140,8 @@ pub enum HardwareEvent {
     Length(Queue, usize),
 }
 
-/// What a request waits for, if its time counts as [`Part::Queueing`].
+/// A kind of wait that counts as queueing ([`Part::Queueing`]): the queue entry, hardware or limit
+/// for which a request waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Wait {
     /// The request waits for a processing element, in an input queue.
@@ -161,7 +163,7 @@ pub enum Wait {
     Core,
 }
 
-/// What a core works on.
+/// A kind of work that a core does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CoreWork {
     /// Application logic, and the start of the chains of the next phase.

@@ -61,7 +61,8 @@ pub enum RequestEvent {
     },
 }
 
-/// An answer that a trace of a request waits for, after the request has sent a message.
+/// The answer to a message that a request has sent, for which a trace (sequence of operations) of
+/// the request waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Awaited {
     /// Index, in the service's path, of the phase that sent the message.

@@ -24,7 +24,7 @@ pub struct Limits {
 }
 
 /// The requests that clients send to one service in a simulation, with their tenant, priority, SLO
-/// and limits.
+/// (longest acceptable response time) and limits.
 #[derive(Clone, Debug)]
 pub struct Load {
     /// Index of the service in the plan.
@@ -103,17 +103,19 @@ impl Load {
         Load { priority, ..self }
     }
 
-    /// Returns the load with a traffic shaper for the tenant (ARCUS, section 4.2). Traces of the
-    /// tenant wait until the shaper has tokens for them, and start after the shaper's latency. A
-    /// token that stands for an operation admits one trace, or one segment of a message that the
-    /// shaper splits. A token that stands for a byte admits one byte of the first operation's
-    /// input; a trace takes at least one such token.
+    /// Returns the load with a traffic shaper (token bucket) for the tenant (ARCUS, section 4.2). A
+    /// trace (sequence of operations) of the tenant waits until the shaper has tokens for the
+    /// trace, and starts after the shaper's latency. If tokens stand for operations, a trace takes
+    /// one token, or one for each segment of a message that the shaper splits. If tokens stand for
+    /// bytes, a trace takes one token for each byte of its first operation's input, and at least
+    /// one.
     pub fn shaped(mut self, flow: FlowConfig) -> Load {
         self.shaping.flow = Some(flow);
         self
     }
 
-    /// Returns the load with a limit on the tenant's accelerator time ([`Limits::time`]).
+    /// Returns the load with the token bucket `registers` as the limit on the tenant's accelerator
+    /// time ([`Limits::time`]).
     pub fn shaped_in_time(mut self, registers: Registers) -> Load {
         self.shaping.time = Some(registers);
         self

@@ -24,11 +24,11 @@ pub struct ServerResult {
     pub outcome: SimulationResult,
 }
 
-/// Simulates one server until every request has ended, and returns its statistics.
+/// Simulates one server until every request has ended, and returns the server's statistics.
 ///
 /// # Errors
-/// [`SimError`] for an invalid server, plan or load, for services on several servers, and if an
-/// orchestrator of the user fails.
+/// [`SimError`] for an invalid server, plan or load, for services on several servers, and if a
+/// user-written orchestrator fails.
 pub fn simulate(run: &Run<'_>) -> Result<SimulationResult, SimError> {
     let config = checked(run.config)?;
     let (server, loads) = only_server(run)?;
@@ -36,7 +36,7 @@ pub fn simulate(run: &Run<'_>) -> Result<SimulationResult, SimError> {
 }
 
 /// Simulates one server like [`simulate`], and reports progress to `watch`. Returns `None` if
-/// [`Watch::stop`] is `true` at the end.
+/// another thread has set [`Watch::stop`] before the simulation returns.
 ///
 /// # Errors
 /// The errors of [`simulate`].
@@ -67,8 +67,8 @@ pub fn simulate_observed(
 }
 
 /// Simulates servers like [`simulate_servers`], and reports events to `observer` instead of
-/// returning statistics. Reports progress to `watch`; if [`Watch::stop`] is `true` at the end, the
-/// observer may have seen part of the events only.
+/// returning statistics. Reports progress to `watch`. If another thread sets [`Watch::stop`], the
+/// simulation ends early, and the observer may have seen only a part of the events.
 ///
 /// # Errors
 /// The errors of [`simulate_servers`].
@@ -95,8 +95,8 @@ pub fn simulate_servers_observed(
     Ok(())
 }
 
-/// Simulates one server like [`simulate`], and also returns every operation, in the order of
-/// simulated time.
+/// Simulates one server like [`simulate`], and also returns every operation of every request, in
+/// the order of simulated time.
 ///
 /// # Errors
 /// The errors of [`simulate`].
@@ -109,18 +109,17 @@ pub fn simulate_logged(run: &Run<'_>) -> Result<(SimulationResult, Vec<Operated>
 }
 
 /// Simulates several servers together until every request has ended, and returns the result of each
-/// server. The results are in ascending order of the servers' IDs. The servers are those of all
-/// services with a load in `run`, and of the services that they call. All servers have the
-/// parameters `run.config`.
+/// server, in ascending order of the servers' IDs. The servers are those of all services with a
+/// load in `run`, and of the services that they call. All servers have the parameters `run.config`.
 ///
 /// # Errors
-/// [`SimError`] for an invalid server, plan or load, and if an orchestrator of the user fails.
+/// [`SimError`] for an invalid server, plan or load, and if a user-written orchestrator fails.
 pub fn simulate_servers(run: &Run<'_>) -> Result<Vec<ServerResult>, SimError> {
     simulate_all(run, None)
 }
 
 /// Simulates servers like [`simulate_servers`], and reports progress to `watch`. Returns `None` if
-/// [`Watch::stop`] is `true` at the end.
+/// another thread has set [`Watch::stop`] before the simulation returns.
 ///
 /// # Errors
 /// The errors of [`simulate_servers`].

@@ -103,8 +103,9 @@ impl AcceleratorConfig {
         }
     }
 
-    /// Returns how long the RPC processor ([`RpcProcessor::Whole`]) takes for a payload of `size`
-    /// bytes: the access to memory, the fields and the words.
+    /// Returns how long the RPC processor ([`RpcProcessor::Whole`]) takes to serialize or
+    /// deserialize a payload of `size` bytes. The result is the sum of the times for the access to
+    /// memory, for the payload's fields and for its words.
     pub fn rpc_payload_time(&self, size: Bytes) -> Time {
         let fields = size.get().div_ceil(self.rpc_field_size.get().max(1));
         self.rpc_payload + self.rpc_field * fields + self.rpc_payload_bandwidth.transfer(size)
@@ -140,7 +141,8 @@ impl AcceleratorConfig {
     }
 }
 
-/// Which accelerators serialize and deserialize the payloads of RPCs.
+/// Which accelerators serialize and deserialize the payloads of RPCs: Ser and Dser, or the RPC
+/// accelerator.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RpcProcessor {
     /// The separate accelerators Ser and Dser serialize and deserialize payloads.
@@ -175,7 +177,8 @@ impl Reuse {
     pub const ALL: [Reuse; 2] = [Reuse::None, Reuse::Idle];
 }
 
-/// When the core of a request takes over the rest of a trace from the accelerators.
+/// When the core of a request takes over the rest of a trace (a sequence of operations) from the
+/// accelerators.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FallBackWhen {
     /// The core takes over if the input queue and the overflow area of the next accelerator are

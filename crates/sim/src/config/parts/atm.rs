@@ -2,8 +2,8 @@
 
 use accelflow_units::Time;
 
-/// The parameters of the accelerator trace memory (AccelFlow, section IV.A), which all output
-/// dispatchers read.
+/// The parameters of the accelerator trace memory (AccelFlow, section IV.A), from which all output
+/// dispatchers read traces (sequences of accelerator operations).
 #[derive(Clone, Debug, PartialEq)]
 pub struct AtmConfig {
     /// Time to read a word of the trace memory.

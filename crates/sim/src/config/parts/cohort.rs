@@ -2,8 +2,9 @@
 
 use accelflow_units::Time;
 
-/// The parameters of Cohort's software queues, by which cores and accelerators exchange operations
-/// in memory. Of the built-in orchestrators, only `cohort_polling` has such queues.
+/// The parameters of the software queues of the system Cohort, through which cores and accelerators
+/// exchange operations in memory. Of the built-in orchestrators, only `cohort_polling` has such
+/// queues.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CohortConfig {
     /// Shortest time between two polls by a core that has other work. A poll looks for new entries

@@ -60,7 +60,7 @@ pub struct CoreConfig {
     pub system_gain: f64,
 }
 
-/// How the load balancer LdB chooses the core that handles a request.
+/// How the load-balancing accelerator LdB chooses the core that handles a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Balancing {
     /// The core with the fewest requests in flight; among equals, the one with the fewest tasks. If
@@ -97,7 +97,8 @@ impl Balancing {
     ];
 }
 
-/// How a core that executes the load balancer LdB in software chooses the core of the request.
+/// How a core that executes the operation of the load-balancing accelerator LdB in software chooses
+/// the core that handles the request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SoftwareBalancing {
     /// The core chooses as the LdB accelerator does ([`Balancing`]).
@@ -133,8 +134,9 @@ impl InterruptPolicy {
     ];
 }
 
-/// When a core checks the notification flags of traces (AccelFlow, section IV.A). A flag that the
-/// core finds set is handled after the tasks that already wait for the core.
+/// When a core checks the flags in memory by which accelerators report that a trace (a sequence of
+/// operations) has ended (AccelFlow, section IV.A). The core handles a flag that it finds set after
+/// the tasks that already wait for the core.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FlagChecks {
     /// The core checks once per period ([`CoreConfig::notice_period`]): "The CPU core can be

@@ -2,8 +2,9 @@
 
 use accelflow_units::Bandwidth;
 
-/// The parameters of output dispatchers (AccelFlow, sections V.2 and VII.B.2): numbers of
-/// instructions, and how long an entry of an output queue occupies a dispatcher.
+/// The parameters of output dispatchers, which start the next operation of a request after each
+/// operation (AccelFlow, sections V.2 and VII.B.2): numbers of instructions, and how long an entry
+/// of an output queue occupies a dispatcher.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DispatcherConfig {
     /// Number of instructions that a dispatcher executes for every operation. The instructions for
@@ -27,7 +28,8 @@ pub struct DispatcherConfig {
     pub transform_rate: Option<Bandwidth>,
 }
 
-/// When an output dispatcher that handles an entry becomes free for the next one.
+/// The time at which an output dispatcher that handles an entry of its queue becomes free for the
+/// next entry.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Busy {
     /// The dispatcher is free when its instructions end.

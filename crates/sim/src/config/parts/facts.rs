@@ -2,9 +2,9 @@
 
 use accelflow_workload::services::{FactOdds, Odds, OddsError};
 
-/// Probabilities (0 to 1) that a request leaves the most common path, because a cache, a database
-/// or another service answers differently. Only runs that draw such facts at random use these
-/// probabilities.
+/// Probabilities (0 to 1) that a request leaves its most common path, because a cache, a database
+/// or another service answers differently. The probabilities have an effect only in runs that draw
+/// these answers at random.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FactsConfig {
     /// Probability of a cache miss in a chain of traces that has a hit on the most common path.
@@ -23,8 +23,8 @@ pub struct FactsConfig {
 }
 
 impl FactsConfig {
-    /// Returns the probabilities of the facts that branches of the paper's traces T1, T5 to T7, T10
-    /// and T12 test.
+    /// Returns the probabilities of the facts (payload values) that branches test in the paper's
+    /// traces T1, T5 to T7, T10 and T12.
     ///
     /// # Errors
     /// [`OddsError`] for a value outside 0 to 1, which a checked configuration does not have.

@@ -2,7 +2,8 @@
 
 use accelflow_units::{Bandwidth, Bytes, Cycles, Time};
 
-/// The parameters of on-chip networks, links between chiplets and A-DMA engines.
+/// The parameters of on-chip networks, links between chiplets and A-DMA engines (DMA engines that
+/// move data between accelerator queues and memory).
 #[derive(Clone, Debug, PartialEq)]
 pub struct NetworkConfig {
     /// Number of A-DMA engines, which all accelerators share.

@@ -9,8 +9,9 @@ pub struct PayloadConfig {
     pub heaps: Heaps,
 }
 
-/// From which heaps the buffers of payloads are allocated, which determines when cores and services
-/// reuse the same memory. A heap reuses the most recently freed buffer first.
+/// The heaps from which a service allocates the buffers of payloads: one for each core, or one for
+/// all cores. A heap reuses its most recently freed buffer first, so the choice determines when
+/// cores and services reuse the same memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Heaps {
     /// Each service has a heap for each core.

@@ -2,7 +2,8 @@
 
 use accelflow_units::Time;
 
-/// The parameters of RELIEF's central hardware manager, which starts every operation.
+/// The parameters of the central hardware manager of the system RELIEF. The manager starts every
+/// operation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReliefConfig {
     /// Time from the request of a core or an accelerator to the manager's decision, if the manager
@@ -19,8 +20,9 @@ pub struct ReliefConfig {
     pub fallback: FallbackTo,
 }
 
-/// Who resolves branches, transforms payloads, and moves payloads that are larger than a queue entry
-/// can hold, in a system with a central hardware manager.
+/// The unit that resolves branches, transforms payloads, and moves payloads that are larger than a
+/// queue entry can hold: a core or the manager. The choice applies to systems with a central
+/// hardware manager.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FallbackTo {
     /// The request's core does this work when the manager interrupts the core.

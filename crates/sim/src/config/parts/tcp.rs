@@ -12,9 +12,9 @@ pub struct TcpConfig {
     pub parking: Parking,
 }
 
-/// In which systems a chain of traces that waits for a message occupies a queue entry. The entry is
-/// in the TCP accelerator's input queue or, if all accelerators share the central manager's queue, in
-/// that queue.
+/// The systems in which a chain of operations that waits for a message occupies a queue entry. The
+/// entry is in the input queue of the TCP accelerator or, if all accelerators share one queue of a
+/// central manager, in the shared queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Parking {
     /// A waiting chain occupies an entry in systems whose accelerators execute traces, such as

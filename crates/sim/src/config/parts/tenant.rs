@@ -1,6 +1,7 @@
 //! Parameters that separate and limit tenants.
 
-/// The parameters that separate and limit tenants (AccelFlow, section IV.D).
+/// The parameters that separate and limit tenants, which are customers that share the server
+/// (AccelFlow, section IV.D).
 #[derive(Clone, Debug, PartialEq)]
 pub struct TenantConfig {
     /// Largest number of traces that a tenant may run at the same time; 0 for no limit.
@@ -27,7 +28,8 @@ impl Isolation {
     pub const ALL: [Isolation; 2] = [Isolation::Shared, Isolation::Reserved];
 }
 
-/// The order in which the waiting traces of a tenant with a traffic shaper get tokens.
+/// The order in which the waiting traces (sequences of operations) of a tenant get tokens from the
+/// tenant's traffic shaper, a token bucket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ShapingOrder {
     /// Traces get tokens in the order in which they request them.

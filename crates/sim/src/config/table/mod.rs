@@ -24,7 +24,7 @@ use accelflow_parameters::Table;
 use crate::config::server::Config;
 
 /// The table of all parameters of the simulated server. The key of a parameter of one accelerator,
-/// such as `pes.TCP`, may also be written `accelerator.TCP.pes`.
+/// such as `pes.TCP` (processing elements of TCP), may also be written `accelerator.TCP.pes`.
 pub const PARAMETERS: Table<Config> = Table::new(&[
     core::ROWS,
     accelerator::ROWS,
