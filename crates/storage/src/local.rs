@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
-/// The error of a local Redis or PostgreSQL server that cannot be started.
+/// The error of a local Redis or PostgreSQL server that cannot be started or is not installed.
 #[derive(Debug, thiserror::Error)]
 pub enum LocalError {
     /// A program of Redis or PostgreSQL is not installed.
@@ -55,9 +55,9 @@ fn running() -> MutexGuard<'static, Vec<(Pid, PathBuf)>> {
     RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Ends all local Redis and PostgreSQL servers of this process, and removes their folders. A
-/// process that a signal ends should call this function, since [`Redis`] and [`Postgres`] are then
-/// not dropped.
+/// Ends all Redis and PostgreSQL servers that this process has started ([`Redis`], [`Postgres`]),
+/// and removes their folders. Call this function when a signal ends the process, since the servers'
+/// values are not dropped in this case.
 pub fn end_all() {
     for (pid, folder) in running().drain(..) {
         let backends = children(pid.as_raw_nonzero().get().unsigned_abs());
@@ -135,7 +135,7 @@ impl Redis {
         Ok(redis)
     }
 
-    /// Starts the Redis server again after [`Redis::kill`], without its former data.
+    /// Starts the Redis server again after [`Redis::kill`]. The data from before are lost.
     ///
     /// # Errors
     /// [`LocalError`] if the server does not start.
@@ -176,8 +176,8 @@ pub struct Postgres {
 }
 
 impl Postgres {
-    /// Creates a private PostgreSQL cluster and starts its server. The server writes commits to the
-    /// disk before it confirms them.
+    /// Creates a private PostgreSQL database cluster and starts its server. The server confirms a
+    /// commit only after it has written the commit to the disk.
     ///
     /// # Errors
     /// [`LocalError`] if PostgreSQL is not installed or does not start.
@@ -211,7 +211,7 @@ impl Postgres {
         Ok(postgres)
     }
 
-    /// Starts the PostgreSQL server again after [`Postgres::kill`], with all committed data.
+    /// Starts the PostgreSQL server again after [`Postgres::kill`]. All committed data are kept.
     ///
     /// # Errors
     /// [`LocalError`] if the server does not start.
@@ -245,13 +245,13 @@ impl Postgres {
         }
     }
 
-    /// Suspends the processes of the PostgreSQL server (`SIGSTOP`): connections are accepted, but
-    /// nothing is answered.
+    /// Suspends the processes of the PostgreSQL server (`SIGSTOP`), as if the server hung: clients
+    /// can still connect, but get no answers.
     pub fn freeze(&self) {
         self.signal_all(Signal::STOP);
     }
 
-    /// Resumes the processes of the PostgreSQL server after [`Postgres::freeze`].
+    /// Lets the processes of the PostgreSQL server continue after [`Postgres::freeze`].
     pub fn thaw(&self) {
         self.signal_all(Signal::CONT);
     }

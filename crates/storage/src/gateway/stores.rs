@@ -12,8 +12,8 @@ use super::error::StoreError;
 use crate::collections::{Collection, Collections, Kind};
 use crate::payload::{self};
 
-/// Counts of the requests that a gateway has served: requests by operation, hits in the cache, and
-/// failures.
+/// Counts of the requests that a storage gateway has served: all requests by operation, reads that
+/// hit the cache, and failures.
 #[derive(Debug, Default)]
 pub struct Counts {
     /// All requests, by [`Operation`].
@@ -25,18 +25,20 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Returns the number of requests for `operation`, failed ones included.
+    /// Returns the number of requests for `operation`, including failed requests.
     pub fn requests(&self, operation: Operation) -> u64 {
         self.requests[operation as usize].load(Ordering::Relaxed)
     }
 
-    /// Returns the number of read requests to the cache that found the data of all their keys.
+    /// Returns the number of cache hits: read requests for which the cache had the data of all
+    /// their keys.
     pub fn hits(&self) -> u64 {
         self.hits.load(Ordering::Relaxed)
     }
 
-    /// Returns the number of requests that the gateway refused, or that failed in the cache or the
-    /// database. Writes that are committed but could not update the cache also count as failed.
+    /// Returns the number of requests that failed: those that the gateway refused, or that failed
+    /// in the cache or the database. A write that is committed to the database but could not update
+    /// the cache also counts.
     pub fn failures(&self) -> u64 {
         self.failures.load(Ordering::Relaxed)
     }
