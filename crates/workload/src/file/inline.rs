@@ -12,14 +12,14 @@ use super::error::FileError;
 use super::tree::{Chain, Cpu, CpuTime, Phase, Traces, Workload};
 use super::values::{Arrivals, Costs, Duration, MessageSizes, Size, Sizes, Wait};
 
-/// The largest size, in bytes, of a file that a workload file names, such as a recording or a CSV
-/// file.
+/// The largest size, in bytes, of a file to which a workload file refers, such as a recording or a
+/// CSV file.
 pub const MAX_FILE_BYTES: u64 = 256 << 20;
 
 impl Document {
-    /// Returns the document with each name of a file replaced by the contents of the file: traces,
+    /// Returns the document with the contents of files in place of their names, for traces,
     /// recordings and CSV files. File names are relative to `folder`. `modules` maps the name of
-    /// each Python module that the workload names to the text of the module's traces.
+    /// each Python module in the workload to the text of the traces that the module registers.
     ///
     /// # Errors
     /// [`FileError`] for a file that cannot be read or whose contents are not of the expected kind,

@@ -11,8 +11,8 @@ use super::values::{Arrivals, Costs, KindCost, MessageSizes, Probability, Retry,
 /// The name and version of the format of workload files.
 pub const SCHEMA: &str = "accelflow.workload/1";
 
-/// A workload: services with their paths, arrivals, message sizes, costs and the times that remote
-/// sides take to answer.
+/// A workload: services with their paths, arrivals, message sizes and costs, and the times that
+/// remote sides take to answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(title = "accelflow.workload/1")]
@@ -67,7 +67,7 @@ pub enum SchemaName {
 #[serde(transparent)]
 pub struct Rate(#[schemars(range(min = 0.001, max = 1e9))] pub f64);
 
-/// Values that a paper prints for a workload.
+/// Values that a paper prints for a workload, to compare with computed values.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Printed {
@@ -76,9 +76,9 @@ pub struct Printed {
     pub branching_share: f64,
 }
 
-/// The origin of an imported workload: the files that were read, and what the importer understood,
-/// guessed and dropped. The fields `understood`, `guessed` and `dropped` map each remark to the
-/// number of times it applies.
+/// The origin of an imported workload: the imported files, and remarks on what the importer
+/// understood, guessed and dropped. The fields `understood`, `guessed` and `dropped` map each
+/// remark to the number of times it applies.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Origin {
@@ -108,7 +108,8 @@ pub struct OriginFile {
     pub sha256: String,
 }
 
-/// One or more traces, given by exactly one of the fields `source`, `file` and `module`.
+/// One or more traces (short programs of accelerator calls), given by exactly one of the fields
+/// `source`, `file` and `module`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Traces {
@@ -121,7 +122,7 @@ pub enum Traces {
     Module(String),
 }
 
-/// Values for every service that does not state its own.
+/// Values that apply to every service that does not state its own.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Defaults {
@@ -233,7 +234,8 @@ pub struct Service {
 /// The largest number of phases of a service.
 pub const MAX_PHASES: usize = 1_000;
 
-/// A phase of a service's path: chains of traces, or application logic.
+/// A phase of a service's path: either chains of traces on accelerators, or application logic on a
+/// core.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Phase {
@@ -249,8 +251,8 @@ pub enum Phase {
 }
 
 impl Phase {
-    /// Returns the chains of traces of this phase, as the workload file lists them; empty for
-    /// application logic.
+    /// Returns the chains of traces of this phase, as the workload file lists them; empty if the
+    /// phase is application logic.
     pub fn chains(&self) -> &[Chain] {
         match self {
             Phase::Chain(chain) => std::slice::from_ref(chain),
@@ -285,7 +287,7 @@ pub struct Parallel {
     pub parallel: Vec<Chain>,
 }
 
-/// Application logic that takes a stated time.
+/// Application logic that takes the same stated time in every request.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Timed {
@@ -294,8 +296,9 @@ pub struct Timed {
     pub cpu_us: f64,
 }
 
-/// Application logic whose time is drawn for each request, or comes from the service's `app_us` or
-/// else from the source of the service's costs.
+/// Application logic without a fixed stated time. Its time is drawn from a distribution for each
+/// request, or else comes from the service's `app_us` or, without `app_us`, from the source of the
+/// service's costs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Cpu {
@@ -304,7 +307,7 @@ pub struct Cpu {
     pub cpu: CpuTime,
 }
 
-/// The core time of application logic.
+/// The time that application logic takes on a core.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum CpuTime {
@@ -315,7 +318,8 @@ pub enum CpuTime {
     Drawn(Wait),
 }
 
-/// A chain of traces: a first trace and all traces that its tails lead to.
+/// A chain of traces: a first trace, and all traces that follow it through tails (a tail names the
+/// next trace).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Chain {
@@ -376,7 +380,8 @@ impl Chain {
         usize::from(self.times.unwrap_or(1))
     }
 
-    /// Whether the chain runs on its own: neither its phase nor the response waits for it.
+    /// Returns whether the chain runs on its own: neither its phase nor the response waits for the
+    /// chain to end.
     pub fn is_detached(&self) -> bool {
         self.detached == Some(true)
     }
