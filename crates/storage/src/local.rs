@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
-/// The error of a local Redis or PostgreSQL server that cannot be started or is not installed.
+/// The error of a local Redis or PostgreSQL server that cannot be started.
 #[derive(Debug, thiserror::Error)]
 pub enum LocalError {
     /// A program of Redis or PostgreSQL is not installed.
@@ -135,7 +135,7 @@ impl Redis {
         Ok(redis)
     }
 
-    /// Starts the Redis server again after [`Redis::kill`]. The data from before are lost.
+    /// Starts the Redis server again after [`Redis::kill`], without its former data.
     ///
     /// # Errors
     /// [`LocalError`] if the server does not start.
@@ -211,7 +211,7 @@ impl Postgres {
         Ok(postgres)
     }
 
-    /// Starts the PostgreSQL server again after [`Postgres::kill`]. All committed data are kept.
+    /// Starts the PostgreSQL server again after [`Postgres::kill`], with all committed data.
     ///
     /// # Errors
     /// [`LocalError`] if the server does not start.
@@ -251,7 +251,7 @@ impl Postgres {
         self.signal_all(Signal::STOP);
     }
 
-    /// Lets the processes of the PostgreSQL server continue after [`Postgres::freeze`].
+    /// Resumes the processes of the PostgreSQL server after [`Postgres::freeze`].
     pub fn thaw(&self) {
         self.signal_all(Signal::CONT);
     }

@@ -10,7 +10,7 @@ use crate::limits::{MAX_DEPTH, MAX_NAME_CHARS, MAX_NODES};
 use crate::source::{Node, Nodes, ends};
 use crate::{Accel, Transform};
 
-/// The error of a trace whose source breaks a rule of the trace language.
+/// The error of a trace that breaks a rule of the trace language.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CheckError {
     /// The name of the trace is not a valid name. Holds the name.

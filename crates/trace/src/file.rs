@@ -9,7 +9,7 @@ use crate::link_error::LinkError;
 use crate::word::{MAX_WORDS, Word};
 use crate::{PredicateError, PredicateTable};
 
-/// The first eight bytes of every trace file, by which a reader recognizes the format.
+/// The first eight bytes of every trace file.
 pub const MAGIC: [u8; 8] = *b"AFTRACE\0";
 /// The version of the trace file format that this library writes, and the only one that it reads.
 pub const VERSION: u16 = 1;

@@ -33,7 +33,7 @@ pub enum Directions {
     Sends = 2,
 }
 
-/// The type of a payload value (a fact) that a custom accelerator extracts from a message.
+/// The type of a payload value (a fact) that a custom accelerator extracts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum FactType {
@@ -149,7 +149,7 @@ impl FactType {
     /// refers to them.
     pub const ALL: [FactType; 2] = [FactType::Number, FactType::Text];
 
-    /// Returns the keyword for this type of a payload value in a declaration: `number` or `text`.
+    /// Returns the keyword of the type in a declaration: `number` or `text`.
     pub const fn name(self) -> &'static str {
         match self {
             FactType::Number => "number",

@@ -80,7 +80,7 @@ pub struct Library {
 }
 
 impl Library {
-    /// Creates a library without traces. [`Library::register`] adds traces.
+    /// Creates a library without traces.
     pub fn new() -> Library {
         Library::default()
     }

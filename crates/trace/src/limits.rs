@@ -7,11 +7,9 @@ pub const MAX_DEPTH: usize = 16;
 pub const MAX_NODES: usize = 1024;
 /// The largest length of a trace's name, in characters.
 pub const MAX_NAME_CHARS: usize = 48;
-/// The largest number of operations in one compiled branch condition, such as additions and
-/// comparisons.
+/// The largest number of operations in one compiled branch condition.
 pub const MAX_OPS: usize = 24;
-/// The largest number of intermediate values that a compiled branch condition may keep on its stack
-/// at once.
+/// The largest number of values that a compiled branch condition may have on its stack at once.
 pub const MAX_STACK: usize = 8;
 /// The largest number of distinct branch conditions in one trace memory, since compiled traces
 /// refer to a condition by a 4-bit index.
@@ -25,8 +23,7 @@ pub const MAX_FIELDS: usize = 64;
 pub const MAX_KINDS: usize = 16;
 /// The largest length of a custom accelerator's name, in characters.
 pub const MAX_KIND_CHARS: usize = 16;
-/// The largest number of payload values (facts) that one custom accelerator may extract for later
-/// branches to test.
+/// The largest number of payload values (facts) that one custom accelerator may extract.
 pub const MAX_YIELDS: usize = 16;
 /// The largest length of a branch condition's text, in characters.
 pub const MAX_CONDITION_CHARS: usize = 512;

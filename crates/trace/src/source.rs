@@ -122,8 +122,8 @@ pub fn fork(arms: Vec<Nodes>) -> Node {
     Node::Fork(arms)
 }
 
-/// Creates a join, which runs the node sequences `arms` in parallel. The node after the join runs
-/// once all arms are done.
+/// Creates a join: its arms run in parallel, and the next node runs once all arms have reached the
+/// join.
 ///
 /// "If an input queue entry needs data from multiple source accelerators, the dispatcher marks the
 /// entry as ready when all data has arrived" (AccelFlow, section IV.A).

@@ -85,8 +85,8 @@ impl<'i> Walker<'i> {
         self.image
     }
 
-    /// Returns the name of the trace to which the next action of the walk belongs; `None` once all
-    /// executions have ended.
+    /// Returns the name of the trace that the next action belongs to; `None` once all executions
+    /// have ended.
     pub fn trace(&self) -> Option<&'i str> {
         let cursor = self.current.or_else(|| self.waiting.front().copied())?;
         Some(self.image.name(cursor.trace))

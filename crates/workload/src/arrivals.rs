@@ -10,12 +10,11 @@ use accelflow_kernel::Stream;
 use accelflow_units::Time;
 use thiserror::Error;
 
-/// The smallest allowed mean rate of an arrival process, in requests per second: one request in
-/// 1,000 s.
+/// The smallest mean rate of an arrival process, in requests per second: one request in 1,000 s.
 pub const MIN_RATE_RPS: f64 = 1e-3;
 
-/// The largest allowed rate of an arrival process, in requests per second. At higher rates, the
-/// times between requests would come close to the simulator's resolution of 1 ps.
+/// The largest rate of an arrival process, in requests per second. At higher rates, the time
+/// between requests approaches the simulator's resolution of a picosecond.
 pub const MAX_RATE_RPS: f64 = 1e9;
 
 /// The shortest allowed dwell time of a bursty arrival process (the mean time for which it keeps a
@@ -327,12 +326,12 @@ pub struct RateTable {
 
 impl RateTable {
     /// Creates a table of arrival rates from pairs of (start time, rate in requests per second).
-    /// Each rate lasts until the next start time; the last rate lasts forever.
+    /// Each rate lasts until the next start time, and the last rate forever.
     ///
     /// # Errors
     /// [`ArrivalsError::TableRate`] for a rate outside 0 to [`MAX_RATE_RPS`];
-    /// [`ArrivalsError::LastRate`] for a last rate below [`MIN_RATE_RPS`]; [`ArrivalsError::Order`]
-    /// for times that decrease; [`ArrivalsError::NoRates`] without rates.
+    /// [`ArrivalsError::LastRate`] for a last rate below [`MIN_RATE_RPS`];
+    /// [`ArrivalsError::Order`] for times that decrease; [`ArrivalsError::NoRates`] without rates.
     pub fn new(rows: Vec<(Time, f64)>) -> Result<RateTable, ArrivalsError> {
         let allowed = 0.0..=MAX_RATE_RPS;
         if let Some(index) = rows.iter().position(|row| !allowed.contains(&row.1)) {
@@ -422,9 +421,9 @@ impl ArrivalProcess {
 
 /// An iterator over the times at which requests arrive, in ascending order.
 ///
-/// With [`ArrivalProcess::Trace`], the iterator ends after the last given time. The other processes
-/// never end before the end of representable time. The times depend only on the process and the
-/// stream of random numbers.
+/// With [`ArrivalProcess::Trace`] the iterator ends after the last given time; the other processes
+/// continue to the end of representable time. The times depend only on the process and the stream
+/// of random numbers.
 #[derive(Clone, Debug)]
 pub struct Arrivals {
     source: Source,

@@ -88,7 +88,7 @@ impl Suite {
         }
     }
 
-    /// Returns the text of the suite's workload file (TOML), comments included.
+    /// Returns the text of the suite's workload file, comments included.
     pub const fn text(self) -> &'static str {
         match self {
             Suite::SocialNetwork => include_str!("../suites/socialnetwork.toml"),
@@ -100,7 +100,7 @@ impl Suite {
         }
     }
 
-    /// Returns the workload that the suite's workload file describes.
+    /// Returns the workload that the suite's file describes.
     ///
     /// # Errors
     /// None in practice: the file is part of the crate, and tested.
@@ -125,8 +125,9 @@ impl Suite {
         Some(Time::from_ns_f64(app_us * 1e3))
     }
 
-    /// Returns the share, from 0 to 1, of this suite's accelerator sequences that have a branch, as
-    /// the AccelFlow paper reports it (section III, Q2). `None` if the paper reports none.
+    /// Returns the share, from 0 to 1, of this suite's sequences of accelerators that have a
+    /// branch. It is the share that the AccelFlow paper reports (section III, Q2); `None` if the
+    /// paper reports none.
     pub fn printed_branching_share(self) -> Option<f64> {
         let printed = self.workload().ok()?.printed.as_ref()?;
         Some(printed.branching_share)

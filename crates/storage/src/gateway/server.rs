@@ -88,7 +88,7 @@ impl Gateway {
         self.listener.local_addr()
     }
 
-    /// Returns the counts of the gateway's requests. The counts grow while the gateway serves.
+    /// Returns the counts of the gateway's requests. They are updated while the gateway serves.
     pub fn counts(&self) -> Arc<Counts> {
         self.stores.counts.clone()
     }

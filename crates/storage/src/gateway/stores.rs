@@ -25,7 +25,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Returns the number of requests for `operation`, including failed requests.
+    /// Returns the number of requests for `operation`, failed ones included.
     pub fn requests(&self, operation: Operation) -> u64 {
         self.requests[operation as usize].load(Ordering::Relaxed)
     }
@@ -36,9 +36,8 @@ impl Counts {
         self.hits.load(Ordering::Relaxed)
     }
 
-    /// Returns the number of requests that failed: those that the gateway refused, or that failed
-    /// in the cache or the database. A write that is committed to the database but could not update
-    /// the cache also counts.
+    /// Returns the number of requests that the gateway refused, or that failed in the cache or the
+    /// database. Writes that are committed but could not update the cache also count as failed.
     pub fn failures(&self) -> u64 {
         self.failures.load(Ordering::Relaxed)
     }

@@ -49,8 +49,8 @@ impl Condition {
         &self.0
     }
 
-    /// Returns the names of the payload values (facts) that the condition reads, each once, in the
-    /// order in which they first occur.
+    /// Returns the names of the payload values (facts) that the condition reads, in order of first
+    /// use, without repetition.
     pub fn fields(&self) -> Vec<&str> {
         fn collect<'e>(expr: &'e Expr, into: &mut Vec<&'e str>) {
             match expr {

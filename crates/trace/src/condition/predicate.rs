@@ -5,7 +5,7 @@ use super::field::{Facts, Field};
 use super::tree::{Binary, Expr};
 use crate::limits::{MAX_FIELDS, MAX_OPS, MAX_PREDICATES, MAX_STACK};
 
-/// One operation of a compiled branch condition. Operations work on a stack of integers.
+/// One operation of a compiled condition. Operations work on a stack of integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Op {
     /// Push the payload value with this index in the table of field names.
@@ -18,8 +18,7 @@ pub enum Op {
     Binary(Binary),
 }
 
-/// A compiled branch condition: a postfix program on a stack of integers, in the form in which the
-/// hardware evaluates it.
+/// A compiled branch condition: a postfix program on a stack of integers, as the hardware evaluates it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Predicate {
     ops: Vec<Op>,

@@ -17,13 +17,13 @@ use crate::sizes::{MAX_SIZE, QuantileTable, SizeError, message_names};
 /// The longest name of a workload or a service.
 const MAX_NAME: usize = 64;
 
-/// Returns whether `name` is a valid name of a workload: 1 to 64 letters, digits, `-` and `_`.
+/// Whether `name` is a valid name of a workload: 1 to 64 letters, digits, `-` and `_`.
 pub fn is_workload_name(name: &str) -> bool {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
     (1..=MAX_NAME).contains(&name.len()) && name.bytes().all(fits)
 }
 
-/// Returns whether `name` is a valid name of a service: 1 to 64 letters, digits, `-`, `_` and dots.
+/// Whether `name` is a valid name of a service: 1 to 64 letters, digits, `-`, `_` and dots.
 pub fn is_service_name(name: &str) -> bool {
     (1..=MAX_NAME).contains(&name.len())
         && name

@@ -27,7 +27,7 @@ impl Document {
     }
 
     /// Creates a document for a workload that was not read from text. Error messages use `name` in
-    /// place of a file name.
+    /// place of the file's name.
     pub fn of(workload: Workload, name: &str) -> Document {
         Document::new(workload, name.to_owned(), Places::default())
     }

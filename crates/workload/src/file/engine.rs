@@ -53,8 +53,8 @@ impl Workload {
         Ok(made)
     }
 
-    /// Returns whether the workload file states times that remote sides take to answer, for a
-    /// service, a chain or all (`defaults`).
+    /// Whether the workload file gives times that remote sides take to answer, for any service or
+    /// chain or in its `defaults`.
     pub fn has_waits(&self) -> bool {
         let of = |service: &Service| {
             !service.waits.is_empty()
@@ -65,8 +65,8 @@ impl Workload {
         !self.defaults.waits.is_empty() || self.services.iter().any(of)
     }
 
-    /// Returns whether the workload file states times that remote sides take to answer for a single
-    /// service or chain, and not only in its `defaults`.
+    /// Whether the workload file gives times that remote sides take to answer for any single
+    /// service or chain, not only in its `defaults`.
     pub fn has_own_waits(&self) -> bool {
         let defaults = Workload {
             defaults: super::tree::Defaults::default(),
@@ -487,9 +487,9 @@ impl Sizes {
 }
 
 impl Wait {
-    /// Returns the distribution of times that this value of a workload file describes. If the value
-    /// names a CSV file, replace the name by the file's contents first
-    /// ([`super::Document::inlined`]); otherwise all times are 0.
+    /// Returns the distribution of times that this value of a workload file describes. A value that
+    /// names a CSV file gives times of 0 until [`super::Document::inlined`] has replaced the name
+    /// by the file's contents.
     pub fn distribution(&self) -> WaitDistribution {
         let time = |us: f64| Time::from_ns_f64(us * 1e3);
         match self {

@@ -34,8 +34,8 @@ pub enum Cause {
 }
 
 impl Cause {
-    /// Returns the value that is not allowed, with the reason; `None` if the file's text cannot be
-    /// parsed.
+    /// Returns the refusal: the value that is not allowed, with the reason; `None` if the text
+    /// cannot be parsed.
     pub fn refusal(&self) -> Option<&Refusal> {
         match self {
             Cause::Refused(refusal) => Some(refusal),

@@ -12,8 +12,8 @@ use super::error::FileError;
 use super::tree::{Chain, Cpu, CpuTime, Phase, Traces, Workload};
 use super::values::{Arrivals, Costs, Duration, MessageSizes, Size, Sizes, Wait};
 
-/// The largest size, in bytes, of a file to which a workload file refers, such as a recording or a
-/// CSV file.
+/// The largest size, in bytes, of a file that a workload file names, such as a recording or a CSV
+/// file.
 pub const MAX_FILE_BYTES: u64 = 256 << 20;
 
 impl Document {

@@ -32,7 +32,7 @@ impl tree::Workload {
         odds.unwrap_or_default()
     }
 
-    /// Returns whether any chain of the workload has random payload values.
+    /// Whether any chain of the workload has payload values that are random.
     pub fn has_odds(&self) -> bool {
         let mut chains = self.services.iter().flat_map(tree::Service::chains);
         chains.any(|(_, _, chain)| !chain.odds.is_empty())
@@ -108,7 +108,7 @@ fn made(chain: &tree::Chain) -> Chain {
 }
 
 impl tree::Chain {
-    /// Returns the probabilities of the payload values that are random in this chain.
+    /// Returns the probabilities of the random payload values of this chain.
     ///
     /// # Errors
     /// [`OddsError`] for a probability outside 0 to 1.

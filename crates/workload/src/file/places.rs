@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fmt;
 
-/// A position in the text of a workload file: line and column.
+/// A position in a workload file: line and column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Position {
     /// The line in the file, counted from 1.

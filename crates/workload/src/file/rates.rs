@@ -6,8 +6,8 @@ use super::tree::{Rate, Service, Workload};
 
 use super::values::Arrivals;
 
-/// The name of the set of arrival rates in which all services have the same rate. Every workload
-/// has this set.
+/// The name of the set of arrival rates that gives all services the same rate. Every workload has
+/// this set.
 pub const EQUAL: &str = "equal";
 
 /// The name of the set of arrival rates in which each service has the rate that it states itself in
@@ -24,8 +24,8 @@ impl Workload {
         std::iter::once(EQUAL).chain(own).chain(named).collect()
     }
 
-    /// Returns whether any service of the workload states its own arrival rate, or its own rate
-    /// relative to the mean of all services.
+    /// Whether any service of the workload states its own arrival rate, or its own rate relative to
+    /// the mean of all services.
     pub fn has_own_rates(&self) -> bool {
         let of =
             |service: &Service| service.rate_share.is_some() || service.stated_rate().is_some();
@@ -53,8 +53,8 @@ impl Workload {
         beside.map(|rate| rate.0).or_else(|| mean_rate(arrivals))
     }
 
-    /// Returns whether another service of the workload calls `service`. Such a service needs no
-    /// arrival rate of its own.
+    /// Whether another service of the workload calls `service`, so that `service` needs no arrival
+    /// rate.
     pub fn is_called(&self, service: &Service) -> bool {
         let callers = self.services.iter();
         let mut chains = callers.flat_map(|caller| caller.chains());

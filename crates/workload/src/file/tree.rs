@@ -11,8 +11,8 @@ use super::values::{Arrivals, Costs, KindCost, MessageSizes, Probability, Retry,
 /// The name and version of the format of workload files.
 pub const SCHEMA: &str = "accelflow.workload/1";
 
-/// A workload: services with their paths, arrivals, message sizes and costs, and the times that
-/// remote sides take to answer.
+/// A workload: services with their paths, arrivals, message sizes, costs and the times that remote
+/// sides take to answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(title = "accelflow.workload/1")]
@@ -67,7 +67,7 @@ pub enum SchemaName {
 #[serde(transparent)]
 pub struct Rate(#[schemars(range(min = 0.001, max = 1e9))] pub f64);
 
-/// Values that a paper prints for a workload, to compare with computed values.
+/// Values that a paper prints for a workload.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Printed {
@@ -122,7 +122,7 @@ pub enum Traces {
     Module(String),
 }
 
-/// Values that apply to every service that does not state its own.
+/// Values for every service that does not state its own.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Defaults {
@@ -251,8 +251,8 @@ pub enum Phase {
 }
 
 impl Phase {
-    /// Returns the chains of traces of this phase, as the workload file lists them; empty if the
-    /// phase is application logic.
+    /// Returns the chains of traces of this phase, as the workload file lists them; empty for
+    /// application logic.
     pub fn chains(&self) -> &[Chain] {
         match self {
             Phase::Chain(chain) => std::slice::from_ref(chain),
@@ -287,7 +287,7 @@ pub struct Parallel {
     pub parallel: Vec<Chain>,
 }
 
-/// Application logic that takes the same stated time in every request.
+/// Application logic that takes a stated time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Timed {
@@ -380,8 +380,7 @@ impl Chain {
         usize::from(self.times.unwrap_or(1))
     }
 
-    /// Returns whether the chain runs on its own: neither its phase nor the response waits for the
-    /// chain to end.
+    /// Whether the chain runs on its own: neither its phase nor the response waits for it.
     pub fn is_detached(&self) -> bool {
         self.detached == Some(true)
     }

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The process by which requests arrive at a service.
+/// The arrival process of requests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "process", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Arrivals {
@@ -127,7 +127,7 @@ pub enum MessageSizes {
     Each(#[schemars(length(min = 1, max = 8))] Vec<Sizes>),
 }
 
-/// The costs of operations on a core without accelerators, given by their source.
+/// The costs of operations on a core without accelerators.
 #[allow(clippy::large_enum_variant, reason = "a workload has a few, not many")]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "source", rename_all = "snake_case", deny_unknown_fields)]
@@ -183,7 +183,7 @@ pub enum Costs {
     Measured {},
 }
 
-/// The cost of an operation on a core: a constant part per message, and a part per byte.
+/// The cost of an operation on a core: a part per message and a part per byte.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OperationCost {
@@ -202,8 +202,7 @@ pub struct OperationCost {
     pub relative_error: Option<f64>,
 }
 
-/// The cost of a custom accelerator's operation on a core, and the speedup of the accelerator over
-/// a core.
+/// The cost of a custom accelerator's operation on a core, and the accelerator's speedup.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct KindCost {
@@ -244,7 +243,7 @@ pub enum Wait {
     HistogramUs(#[schemars(length(min = 1, max = 1_000_000))] Vec<(Duration, u64)>),
 }
 
-/// A time from 0 to 1e9, in us (up to 1,000 s).
+/// A time in us, from 0 to 1e9 us (1,000 s).
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Duration(#[schemars(range(min = 0.0, max = 1e9))] pub f64);
@@ -261,7 +260,7 @@ pub struct LogNormalTime {
     pub sigma: f64,
 }
 
-/// The rule by which a chain of traces repeats failed attempts.
+/// The rule by which a chain repeats failed attempts.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Retry {

@@ -21,7 +21,7 @@ const MOST_BYTES: u64 = 1_000_000_000_000;
 const MAX_ROUNDS: usize = 1_000;
 
 impl Recording {
-    /// Checks the values of all services in the recording: times, numbers of samples, quantiles,
+    /// Checks the values of all recorded services: times, numbers of samples, quantiles,
     /// calibrations and unique names. [`Profile::from_recording`](super::Profile::from_recording)
     /// checks whether the recorded operations and requests fit a service's path.
     ///

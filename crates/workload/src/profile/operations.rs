@@ -24,8 +24,8 @@ pub struct StatedCost {
     pub relative_error: Option<f64>,
 }
 
-/// The cost of each accelerator's operation on a core. The index is [`Accel::index`]; `None` if the
-/// cost is not stated.
+/// The cost of each accelerator's operation on a core, indexed by [`Accel::index`]; `None` for
+/// operations whose cost is not stated.
 pub type StatedCosts = [Option<StatedCost>; Accel::MOST];
 
 /// The error of a service whose costs cannot be computed from the stated costs of operations, for
@@ -108,9 +108,8 @@ impl Profile {
         Ok(made)
     }
 
-    /// Combines the cost profiles `parts` into one profile of all their services, in the same
-    /// order. `waits` are the times that remote sides take to answer; they replace those in
-    /// `parts`.
+    /// Combines the cost profiles `parts` into one profile of all their services, in order. `waits`
+    /// are the times that remote sides take to answer, in place of those in `parts`.
     pub fn together(parts: Vec<Profile>, waits: RemoteWaits) -> Profile {
         let typical: Vec<_> = parts.iter().map(|part| part.typical).collect();
         let mut services = Vec::new();

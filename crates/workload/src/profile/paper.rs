@@ -31,7 +31,7 @@ pub enum ShareKind {
 }
 
 impl ShareKind {
-    /// The seven kinds of work, in the order of the AccelFlow paper. Application logic is the last.
+    /// The seven kinds of work, in the paper's order, application logic last.
     pub const ALL: [ShareKind; 7] = [
         ShareKind::Tcp,
         ShareKind::Crypt,
@@ -76,8 +76,8 @@ impl ShareKind {
 /// Provenance: AccelFlow paper, section III, Q1. The printed shares add up to 99.9 %.
 pub const PAPER_SHARES: [f64; 7] = [0.256, 0.146, 0.032, 0.224, 0.095, 0.039, 0.207];
 
-/// How the mean shares of time that the AccelFlow paper prints are to be understood: as means over
-/// the services, or as shares of the sum of all services' times.
+/// The interpretation of the mean shares of time that the AccelFlow paper prints: means over the
+/// services, or shares of the sum of all services' times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Averaging {
     /// The mean of the shares of the single services, so that all services count equally: the mean

@@ -5,7 +5,7 @@ use accelflow_units::Time;
 use super::recording::{RecordedQuantiles, RecordingError};
 use super::waits::WaitDistribution;
 
-/// The largest number of points in one table of quantiles (distribution of a time) in a recording.
+/// The largest number of points in a table of quantiles in a recording.
 pub const MAX_QUANTILES: usize = 64;
 
 /// The longest time that a recording may give: 1,000 s.

@@ -132,7 +132,7 @@ impl ServiceProfile {
         })
     }
 
-    /// Returns the total time of application logic in one invocation, on a core.
+    /// Returns the total time of application logic of one invocation, on a core.
     pub fn app_time(&self) -> Time {
         let cpu = self.phases.iter().filter_map(|phase| match phase {
             PhaseProfile::Cpu(time) => Some(*time),
@@ -184,7 +184,7 @@ impl Profile {
         &self.services
     }
 
-    /// Returns the profile without the services whose names are not in `names`.
+    /// Returns the profile with only the services whose names are in `names`.
     #[must_use]
     pub fn only(mut self, names: &[&str]) -> Profile {
         self.services
@@ -213,8 +213,8 @@ impl Profile {
         &self.waits
     }
 
-    /// Returns all numbers on which this profile depends, such as operation costs, each with its
-    /// unit and origin.
+    /// Returns all numbers that this profile uses, such as operation costs, each with its unit and
+    /// origin.
     pub fn parameters(&self) -> &[ProfileParameter] {
         &self.parameters
     }

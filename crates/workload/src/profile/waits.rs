@@ -8,8 +8,8 @@ use accelflow_units::Time;
 
 use super::number::{ProfileParameter, number};
 
-/// A distribution of times, such as those that a remote side takes to answer. It is constant,
-/// log-normal or a table of quantiles.
+/// A distribution of times, such as those that a remote side takes to answer: log-normal, constant,
+/// or a table of quantiles.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WaitDistribution {
     median: Time,
@@ -119,7 +119,7 @@ impl WaitDistribution {
         Time::from_ns_f64(points.windows(2).map(part).sum())
     }
 
-    /// Returns the probability, from 0 to 1, that a time is longer than `limit`.
+    /// Returns the probability of a time longer than `limit`.
     pub fn exceeds(&self, limit: Time) -> f64 {
         if let Some(points) = &self.quantiles {
             return 1.0 - share_up_to(points, limit);
@@ -176,7 +176,7 @@ fn share_up_to(points: &[(f64, Time)], limit: Time) -> f64 {
 }
 
 impl RemoteWaits {
-    /// Creates remote answer times of 5 us for every trace, as for a remote side in the same rack
+    /// Creates times of 5 us for every answer of a remote side, such as a database in the same rack
     /// with little work.
     ///
     /// Provenance: assumed. The AccelFlow paper prints no times of remote sides. Its shares of
@@ -247,7 +247,7 @@ impl RemoteWaits {
         self
     }
 
-    /// Creates remote answer times of `time` for every trace.
+    /// Creates times of `time` for every answer of a remote side.
     /// [`Profile::parameters`](super::Profile::parameters) states the origin of this time as "given
     /// by the user".
     pub fn constant(time: Time) -> RemoteWaits {

@@ -120,8 +120,8 @@ impl ChainFacts {
         self.row(&self.table, trace)
     }
 
-    /// Returns the payload values in the trace that begins at address `trace` if they are the same
-    /// for every request; `None` if they vary, since some are random or recorded requests are set.
+    /// Returns the payload values in the trace that begins at address `trace`, if they are the same
+    /// for every request; `None` if some are random or recorded requests are set.
     pub fn fixed(&self, trace: AtmAddress) -> Option<PayloadFacts<'_>> {
         let drawn = !self.recorded.is_empty() || self.odds.draws(trace, self.fields);
         (!drawn).then(|| self.of(trace))

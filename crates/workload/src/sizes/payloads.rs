@@ -60,7 +60,7 @@ pub struct PayloadSizes {
 }
 
 impl SizePreset {
-    /// All presets of message sizes, in the order in which [`SizePreset`] declares them.
+    /// All presets of message sizes, in the order of their declaration.
     pub const ALL: [SizePreset; 4] = [
         SizePreset::SocialNetwork,
         SizePreset::Fleet,
@@ -105,7 +105,7 @@ impl MessagePlace {
 }
 
 impl PayloadSizes {
-    /// Creates message sizes that have the same distribution for all messages.
+    /// Creates message sizes with one distribution for all messages.
     pub fn same(distribution: SizeDistribution) -> PayloadSizes {
         PayloadSizes {
             named: Vec::new(),
@@ -138,9 +138,9 @@ impl PayloadSizes {
         self
     }
 
-    /// Creates the message sizes of a preset, a named set of distributions.
+    /// Creates the message sizes of a preset.
     ///
-    /// In [`SizePreset::SocialNetwork`], a message for which [`message_names`] has no name is as
+    /// With [`SizePreset::SocialNetwork`], a message that [`message_names`] does not name is as
     /// large as a reply without data, 28 B.
     pub fn preset(preset: SizePreset) -> PayloadSizes {
         let table = |buckets: &[(f64, u64)]| {
