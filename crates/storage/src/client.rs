@@ -19,7 +19,8 @@ use serde::Deserialize;
 use crate::connection::{ConnectError, Destination, GatewayConnection};
 use crate::traces::{self, StorageImage, StorageTraces, TracesError};
 
-/// The settings of a [`Storage`] client: the gateway, the trusted certificates, limits and threads.
+/// The settings of a [`Storage`] client: address and name of the gateway, trusted certificates,
+/// number of connections, time limit and threads.
 #[derive(Clone, Debug)]
 pub struct StorageConfig {
     /// The address of the storage gateway, which forwards requests to Redis and PostgreSQL.
@@ -110,8 +111,8 @@ pub enum StorageError {
     Data(#[from] AccelError),
 }
 
-/// A client of the cache and the database behind a [`Gateway`](crate::Gateway). Clones share the
-/// connections to the gateway.
+/// A client that reads and writes data in the cache and database behind a storage
+/// [`Gateway`](crate::Gateway). Clones of the client share the connections to the gateway.
 #[derive(Clone)]
 pub struct Storage {
     shared: Arc<Shared>,
@@ -152,12 +153,12 @@ impl std::fmt::Debug for Storage {
 }
 
 impl Storage {
-    /// Creates a client of the gateway at `config.address`. Connections are opened when reads or
-    /// writes need them.
+    /// Creates a client of the gateway at `config.address`. The client opens connections only when
+    /// reads or writes need them.
     ///
     /// # Errors
     /// [`SetupError`] for unusable certificates, an invalid server name, a number of connections
-    /// outside 1 to 4,096, or workers that cannot be started.
+    /// outside 1 to 4,096, or workers (threads) that cannot be started.
     pub fn new(config: &StorageConfig) -> Result<Storage, SetupError> {
         if !(1..=4_096).contains(&config.connections) {
             return Err(SetupError::Connections(config.connections));
@@ -182,9 +183,9 @@ impl Storage {
         })
     }
 
-    /// Replaces the traces of future reads and writes; `None` restores the default traces. Reads
-    /// and writes in progress keep the old traces. Returns the number of replacements so far, this
-    /// one included.
+    /// Replaces the traces (short programs of accelerator calls) by which this client reads and
+    /// writes; `None` restores the default traces. Reads and writes in progress keep the old
+    /// traces. Returns the number of replacements so far, this one included.
     ///
     /// # Errors
     /// [`TracesError::Own`] for traces that are invalid or do not fit a read or write. The client
@@ -193,8 +194,9 @@ impl Storage {
         self.shared.traces.replace(traces, traces::link)
     }
 
-    /// Reads the trace file of the client again, and replaces the traces like
-    /// [`Storage::set_traces`].
+    /// Reads this client's trace file again, and replaces the traces by which the client reads and
+    /// writes, like [`Storage::set_traces`]. Returns the number of replacements so far, this one
+    /// included.
     ///
     /// # Errors
     /// [`TracesError::Own`] if the client has no trace file, or if the file cannot be read or has
@@ -203,10 +205,13 @@ impl Storage {
         self.shared.traces.reload(traces::link)
     }
 
-    /// Reads the document or list under `key` of `collection`, through the cache, by the traces T4
-    /// and T5. After a miss in the cache, T6 and T7 also run: they receive the data from the
-    /// database and fill the cache. Returns the data uncompressed, in the form that
-    /// [`Kind`](crate::Kind) documents.
+    /// Reads the document or list under `key` of `collection` from the cache or, after a miss, from
+    /// the database. Returns the data uncompressed, in the form that [`Kind`](crate::Kind)
+    /// documents.
+    ///
+    /// Runs the AccelFlow paper's traces T4 (sends the request) and T5 (receives the cache's
+    /// response). After a miss, T5 asks the database, T6 receives the data and fills the cache, and
+    /// T7 receives the cache's confirmation.
     ///
     /// # Errors
     /// [`StorageError`] if there is no such document or the access failed.
@@ -220,8 +225,9 @@ impl Storage {
         )
     }
 
-    /// Writes a JSON document under `key` of `collection` to the database, by the traces T8 and T7.
-    /// When the method returns `Ok`, the document is committed.
+    /// Writes a JSON document under `key` of `collection` to the database, by the AccelFlow paper's
+    /// traces T8 (sends the request) and T7 (receives the response). When the method returns `Ok`,
+    /// the document is committed.
     ///
     /// # Errors
     /// [`StorageError`] if the cache or database refused the write, or the access failed.
@@ -245,8 +251,8 @@ impl Storage {
         self.run(|traces| &traces.write_compressed, call, json, |_| Ok(()))
     }
 
-    /// Writes a JSON document under `key` of `collection` to the cache only, by the traces T8 and
-    /// T7.
+    /// Writes a JSON document under `key` of `collection` to the cache only, not to the database,
+    /// by the AccelFlow paper's traces T8 (sends the request) and T7 (receives the response).
     ///
     /// # Errors
     /// The errors of [`Storage::write`].

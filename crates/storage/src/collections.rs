@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// The kind of data under the keys of a collection.
+/// The kind of data that a collection (a named set of keys in a storage gateway) has under each
+/// key: one document or a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
@@ -20,7 +21,8 @@ pub enum Kind {
     Lists,
 }
 
-/// The settings of a collection, a named set of keys in the gateway's cache and database.
+/// The settings of one collection: a named set of keys, with their data, in a storage gateway's
+/// cache and database.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Collection {
@@ -46,7 +48,8 @@ fn default_items() -> usize {
     200
 }
 
-/// The largest value of [`Collection::max_items`].
+/// The largest allowed value of [`Collection::max_items`], the number of list items that a read
+/// returns.
 pub const MOST_ITEMS: usize = 10_000;
 
 /// The largest size of an item of a list ([`Kind::Lists`]), in bytes.
@@ -59,7 +62,8 @@ pub const MAX_KEYS: usize = 1_024;
 /// The longest time that the cache keeps data: 30 days.
 const MAX_TTL_S: u64 = 30 * 24 * 3_600;
 
-/// The error of invalid settings of collections, or of an invalid request to a collection.
+/// The error of invalid settings of collections (named sets of keys in a storage gateway), or of an
+/// invalid request to one.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CollectionError {
     /// The name of a collection is not allowed. Holds the name.
@@ -118,7 +122,8 @@ pub enum CollectionError {
     },
 }
 
-/// The collections of a gateway with their checked settings, by name.
+/// The collections of a storage gateway (named sets of keys) with their checked settings, ordered
+/// by name.
 #[derive(Clone, Debug, Default)]
 pub struct Collections(BTreeMap<String, Collection>);
 

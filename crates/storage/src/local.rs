@@ -55,9 +55,9 @@ fn running() -> MutexGuard<'static, Vec<(Pid, PathBuf)>> {
     RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Ends all local Redis and PostgreSQL servers of this process, and removes their folders. A
-/// process that a signal ends should call this function, since [`Redis`] and [`Postgres`] are then
-/// not dropped.
+/// Ends all Redis and PostgreSQL servers that this process has started ([`Redis`], [`Postgres`]),
+/// and removes their folders. Call this function when a signal ends the process, since the servers'
+/// values are not dropped in this case.
 pub fn end_all() {
     for (pid, folder) in running().drain(..) {
         let backends = children(pid.as_raw_nonzero().get().unsigned_abs());
@@ -176,8 +176,8 @@ pub struct Postgres {
 }
 
 impl Postgres {
-    /// Creates a private PostgreSQL cluster and starts its server. The server writes commits to the
-    /// disk before it confirms them.
+    /// Creates a private PostgreSQL database cluster and starts its server. The server confirms a
+    /// commit only after it has written the commit to the disk.
     ///
     /// # Errors
     /// [`LocalError`] if PostgreSQL is not installed or does not start.
@@ -245,8 +245,8 @@ impl Postgres {
         }
     }
 
-    /// Suspends the processes of the PostgreSQL server (`SIGSTOP`): connections are accepted, but
-    /// nothing is answered.
+    /// Suspends the processes of the PostgreSQL server (`SIGSTOP`), as if the server hung: clients
+    /// can still connect, but get no answers.
     pub fn freeze(&self) {
         self.signal_all(Signal::STOP);
     }

@@ -15,7 +15,8 @@ const READ: &str = "T4";
 const WRITE: &str = "T8";
 const WRITE_COMPRESSED: &str = "T8+Cmp";
 
-/// The traces by which a [`Storage`](crate::Storage) client reads and writes.
+/// The traces (short programs of accelerator calls) by which a [`Storage`](crate::Storage) client
+/// sends requests to the gateway and receives the responses.
 #[derive(Clone, Debug, Default)]
 pub struct StorageTraces {
     /// The source of the traces, such as a file. The traces replace the default traces of the same
@@ -58,9 +59,9 @@ pub(crate) struct StorageImage {
     pub(crate) notified: String,
 }
 
-/// The error of the traces of a storage client that cannot be linked: put into one trace memory,
-/// with the addresses of the traces to which tails lead. In practice only [`TracesError::Own`]
-/// occurs.
+/// The error of traces that a storage client cannot use, since they are invalid or cannot be linked
+/// into one trace memory. In practice only [`TracesError::Own`] occurs; the other variants concern
+/// the default traces.
 #[derive(Debug, thiserror::Error)]
 pub enum TracesError {
     /// The paper's templates cannot be loaded.

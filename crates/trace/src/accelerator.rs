@@ -6,28 +6,32 @@ use std::str::FromStr;
 
 use crate::limits::MAX_KINDS;
 
-/// An accelerator that a trace calls: one of the paper's nine (AccelFlow, section III), or a custom
-/// accelerator, which a [`Kind`](crate::Kind) declares.
+/// An accelerator that a trace calls: one of the nine in the AccelFlow paper (section III), or a
+/// custom accelerator, which a [`Kind`](crate::Kind) declares.
 ///
-/// One of the nine has the same value in every trace memory. The value of a custom accelerator is an
-/// index into one trace memory's table of [`Kind`](crate::Kind)s, and has no meaning in other memories.
+/// Each of the nine has the same value everywhere. The value of a custom accelerator is its index
+/// in the table of declarations ([`Kind`](crate::Kind)s) of one trace memory, and has no meaning
+/// for other trace memories.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Accel(u8);
 
 /// The nine accelerators, under the paper's names.
 #[allow(non_upper_case_globals)]
 impl Accel {
-    /// TCP. Receives a message as the first call of a trace; sends a message anywhere else.
+    /// The accelerator for TCP. As the first call of a trace, it receives a message; as any later
+    /// call, it sends one.
     pub const Tcp: Accel = Accel(1);
     /// Encryption (Encr).
     pub const Encr: Accel = Accel(2);
     /// Decryption (Decr).
     pub const Decr: Accel = Accel(3);
-    /// RPC: processing of the headers of remote procedure calls, and their dispatch.
+    /// The accelerator for remote procedure calls (RPC): processes the headers of calls and
+    /// dispatches the calls.
     pub const Rpc: Accel = Accel(4);
-    /// Serialization (Ser) of application data to a message.
+    /// Serialization (Ser): converts application data to a message.
     pub const Ser: Accel = Accel(5);
-    /// Deserialization (Dser) of a message to application data; the paper also writes "Deser".
+    /// Deserialization (Dser): converts a message to application data. The AccelFlow paper also
+    /// writes "Deser".
     pub const Dser: Accel = Accel(6);
     /// Compression (Cmp).
     pub const Cmp: Accel = Accel(7);
@@ -42,23 +46,23 @@ impl Accel {
 pub mod nine {
     use super::Accel;
 
-    /// The accelerator of TCP, [`Accel::Tcp`].
+    /// The accelerator for TCP, [`Accel::Tcp`].
     pub const Tcp: Accel = Accel::Tcp;
-    /// The accelerator of encryption, [`Accel::Encr`].
+    /// The accelerator for encryption, [`Accel::Encr`].
     pub const Encr: Accel = Accel::Encr;
-    /// The accelerator of decryption, [`Accel::Decr`].
+    /// The accelerator for decryption, [`Accel::Decr`].
     pub const Decr: Accel = Accel::Decr;
-    /// The accelerator of remote procedure call headers, [`Accel::Rpc`].
+    /// The accelerator for the headers of remote procedure calls, [`Accel::Rpc`].
     pub const Rpc: Accel = Accel::Rpc;
-    /// The accelerator of serialization, [`Accel::Ser`].
+    /// The accelerator for serialization, [`Accel::Ser`].
     pub const Ser: Accel = Accel::Ser;
-    /// The accelerator of deserialization, [`Accel::Dser`].
+    /// The accelerator for deserialization, [`Accel::Dser`].
     pub const Dser: Accel = Accel::Dser;
-    /// The accelerator of compression, [`Accel::Cmp`].
+    /// The accelerator for compression, [`Accel::Cmp`].
     pub const Cmp: Accel = Accel::Cmp;
-    /// The accelerator of decompression, [`Accel::Dcmp`].
+    /// The accelerator for decompression, [`Accel::Dcmp`].
     pub const Dcmp: Accel = Accel::Dcmp;
-    /// The accelerator of load balancing, [`Accel::Ldb`].
+    /// The accelerator for load balancing, [`Accel::Ldb`].
     pub const Ldb: Accel = Accel::Ldb;
 }
 
@@ -70,7 +74,8 @@ pub mod nine {
 pub struct UnknownAccelerator(pub String);
 
 impl Accel {
-    /// The paper's nine accelerators, in the order of their 4-bit codes in a trace word, 1 to 9.
+    /// The AccelFlow paper's nine accelerators, in the order of the 4-bit codes (1 to 9) by which
+    /// compiled traces refer to them.
     pub const ALL: [Accel; 9] = [
         Accel::Tcp,
         Accel::Encr,
@@ -83,15 +88,15 @@ impl Accel {
         Accel::Ldb,
     ];
 
-    /// The number of the paper's accelerators: 9.
+    /// The number of accelerators in the AccelFlow paper: 9.
     pub const COUNT: usize = Self::ALL.len();
 
-    /// The largest number of accelerators that the traces of one memory can call: the paper's nine
-    /// and [`MAX_KINDS`] custom accelerators.
+    /// The largest number of accelerators that the traces of one trace memory can call: the
+    /// AccelFlow paper's nine and [`MAX_KINDS`] custom accelerators.
     pub const MOST: usize = Self::COUNT + MAX_KINDS;
 
-    /// All accelerators that a trace memory may have, in the order of [`Accel::index`]: the paper's
-    /// nine, then [`MAX_KINDS`] custom accelerators.
+    /// All accelerators that the traces of one trace memory can call, in the order of
+    /// [`Accel::index`]: the AccelFlow paper's nine, then [`MAX_KINDS`] custom accelerators.
     pub const EVERY: [Accel; Self::MOST] = {
         let mut every = [Accel(1); Self::MOST];
         let mut index = 0;
@@ -102,14 +107,14 @@ impl Accel {
         every
     };
 
-    /// Returns the accelerator's index in [`Accel::EVERY`]: 0 to 8 for the paper's nine, 9 and up
-    /// for custom accelerators.
+    /// Returns the accelerator's index in [`Accel::EVERY`]: 0 to 8 for the AccelFlow paper's nine
+    /// accelerators, 9 and up for custom accelerators.
     pub const fn index(self) -> usize {
         self.0 as usize - 1
     }
 
-    /// Returns the custom accelerator with the index `number` in the trace memory's table of custom
-    /// accelerators; `None` if `number` is not below [`MAX_KINDS`].
+    /// Returns the custom accelerator at the index `number` of the table of custom accelerators
+    /// that each trace memory has. `None` if `number` is not below [`MAX_KINDS`].
     pub const fn custom(number: usize) -> Option<Accel> {
         if number < MAX_KINDS {
             Some(Accel((Self::COUNT + 1 + number) as u8))
@@ -118,20 +123,20 @@ impl Accel {
         }
     }
 
-    /// Returns the index of a custom accelerator in the trace memory's table of custom
-    /// accelerators; `None` for the paper's nine.
+    /// Returns the index of this custom accelerator in the table of custom accelerators that its
+    /// trace memory has; `None` if it is one of the AccelFlow paper's nine accelerators.
     pub const fn custom_number(self) -> Option<usize> {
         self.index().checked_sub(Self::COUNT)
     }
 
-    /// Returns the accelerator whose 4-bit code in a trace word is `nibble`; `None` unless `nibble`
-    /// is 1 to 9.
+    /// Returns the accelerator whose 4-bit code in compiled traces is `nibble`; `None` if `nibble`
+    /// is not from 1 to 9.
     pub fn from_nibble(nibble: u8) -> Option<Accel> {
         Self::ALL.get(usize::from(nibble).checked_sub(1)?).copied()
     }
 
-    /// Returns the accelerator's 4-bit code in a trace word, 1 to 9; `None` for a custom
-    /// accelerator.
+    /// Returns the accelerator's 4-bit code in compiled traces, 1 to 9; `None` for a custom
+    /// accelerator, which has no such code.
     pub const fn nibble(self) -> Option<u8> {
         match self.custom_number() {
             None => Some(self.0),
@@ -139,8 +144,9 @@ impl Accel {
         }
     }
 
-    /// Returns the accelerator's name in the paper, such as `Decr`; `own` for every custom
-    /// accelerator, whose name [`Image::accel_name`](crate::Image::accel_name) returns.
+    /// Returns the accelerator's name in the AccelFlow paper, such as `Decr`. Returns `own` for
+    /// every custom accelerator; [`Image::accel_name`](crate::Image::accel_name) returns the actual
+    /// name.
     pub const fn name(self) -> &'static str {
         match self {
             Accel::Tcp => "TCP",
@@ -156,17 +162,19 @@ impl Accel {
         }
     }
 
-    /// Returns whether `next` may process the output of `self` according to AccelFlow's Table I:
-    /// whether the table names `next` as a destination of `self`, or `self` as a source of `next`.
+    /// Returns whether `next` may process the output of `self` according to Table I of the
+    /// AccelFlow paper: whether the table lists `next` as a destination of `self`, or `self` as a
+    /// source of `next`.
     ///
-    /// One of the two is enough, since the table's columns disagree in places: Cmp lists LdB as a
-    /// destination, but LdB does not list Cmp as a source.
+    /// One of the two entries is enough, since the table's columns disagree in places: Cmp lists
+    /// LdB as a destination, but LdB does not list Cmp as a source.
     pub fn may_feed(self, next: Accel) -> bool {
         destinations(self).contains(&next) || sources(next).contains(&self)
     }
 
-    /// Returns whether a core may start a trace at this accelerator according to AccelFlow's Table
-    /// I: whether the table lists a core as the accelerator's source, or lists no source at all.
+    /// Returns whether a core may start a trace at this accelerator according to Table I of the
+    /// AccelFlow paper: whether the table lists a core as the accelerator's source, or lists no
+    /// source at all.
     pub fn may_start(self) -> bool {
         matches!(self, Accel::Tcp | Accel::Ser | Accel::Cmp | Accel::Dcmp)
     }

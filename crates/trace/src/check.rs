@@ -110,7 +110,8 @@ pub enum CheckError {
     TooLong(usize),
 }
 
-/// A warning about a trace that uses accelerators in a way that AccelFlow's Table I does not list.
+/// A warning about a trace that uses accelerators in a way that Table I of the AccelFlow paper does
+/// not list. The trace is still valid.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Warning {
     /// The second accelerator processes the output of the first, but Table I lists no such pair.
@@ -139,7 +140,7 @@ impl std::fmt::Display for Warning {
     }
 }
 
-/// How an execution enters a sequence of nodes: at the start of a trace, or in the middle of one.
+/// The place of a sequence of nodes in its trace: at the start, or in the middle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// At the start of a trace: a core, a message or the tail of another trace starts the sequence.
@@ -158,17 +159,18 @@ pub fn is_name(name: &str) -> bool {
             .all(|c| c.is_ascii_alphanumeric() || "_+-".contains(c))
 }
 
-/// Returns whether `name` is the name of a word after the first word of a trace: `T5.1`, `T5.2` ...
-/// for T5.
+/// Returns whether `name` is a name of one of a trace's words after the first: `T5.1`, `T5.2` and
+/// so on for the trace `T5`.
 pub fn is_part_name(name: &str) -> bool {
     name.split_once('.').is_some_and(|(trace, number)| {
         is_name(trace) && number.parse::<u16>().is_ok_and(|number| number > 0)
     })
 }
 
-/// Checks that `nodes` obey the rules of the trace language. `role` states how an execution enters
-/// `nodes`. Returns a warning for each pair of successive accelerators, and for each start at an
-/// accelerator, that AccelFlow's Table I does not list.
+/// Checks that `nodes` obey the rules of the trace language. `role` states whether `nodes` are a
+/// whole trace or continue one. Returns warnings: one for each pair of successive accelerators that
+/// Table I of the AccelFlow paper does not list, and one for each accelerator at which a trace
+/// begins against the table.
 ///
 /// # Errors
 /// [`CheckError`] for the first rule that `nodes` break.

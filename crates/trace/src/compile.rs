@@ -5,7 +5,8 @@
 use crate::source::{Node, Nodes, ends};
 use crate::word::NIBBLES;
 
-/// A part of a trace that fits one 8-byte word. The compiler splits a long trace into several parts.
+/// A part of a trace that, when compiled, fits one 8-byte word of the trace memory. The compiler
+/// splits a long trace into several parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
     /// The name of the part: the trace's name for the first part, `NAME.1`, `NAME.2` ... for the

@@ -7,7 +7,7 @@ use crate::source::{Node, Nodes, ends};
 use crate::word::{AtmAddress, DecodeError, Instruction, NIBBLES, PositionMark, Word};
 use crate::{Accel, PredicateTable};
 
-/// The error of a trace word that is not the compiled form of any source.
+/// The error of a trace word that the compiler cannot have made, so that the word has no source.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unstructured {
     /// Some nibbles of the word are not an instruction.

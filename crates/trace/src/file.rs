@@ -17,7 +17,7 @@ pub const VERSION: u16 = 1;
 const HEADER: usize = 24;
 const CHECKSUM: usize = 4;
 
-/// The error of bytes that are not a valid trace file.
+/// The error of bytes that are not a valid trace file (a file of compiled traces).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FileError {
     /// The bytes do not begin with [`MAGIC`], so they are not a trace file.
@@ -82,7 +82,8 @@ fn shown(found: &[u8]) -> String {
 }
 
 impl Image {
-    /// Encodes the trace memory as the bytes of a trace file.
+    /// Encodes this trace memory (its compiled traces, conditions and names) as the bytes of a
+    /// trace file.
     pub fn to_bytes(&self) -> Vec<u8> {
         let table = self.predicates();
         let mut body = Vec::new();
@@ -125,10 +126,10 @@ impl Image {
         bytes
     }
 
-    /// Decodes a trace memory from the bytes of a trace file.
+    /// Decodes a trace memory (compiled traces, conditions and names) from the bytes of a trace
+    /// file.
     ///
     /// # Errors
-    ///
     /// [`FileError`] for bytes that [`Image::to_bytes`] cannot have written.
     pub fn from_bytes(bytes: &[u8]) -> Result<Image, FileError> {
         if !bytes.starts_with(&MAGIC) {

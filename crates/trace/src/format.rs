@@ -16,13 +16,14 @@ pub enum Format {
     Bson = 2,
 }
 
-/// The error of a name that is not a data format. Holds the name as given.
+/// The error of a name that is not a data format (`str`, `JSON` or `BSON`). Holds the name as
+/// given.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("format = '{0}': must be str (or string), JSON or BSON")]
 pub struct UnknownFormat(pub String);
 
 impl Format {
-    /// The data formats, in the order of their codes in a trace word.
+    /// All data formats, in the order of the numbers by which compiled traces refer to them.
     pub const ALL: [Format; 3] = [Format::Str, Format::Json, Format::Bson];
 
     /// Returns the format's name in sources of traces: `str`, `JSON` or `BSON`.
@@ -64,14 +65,14 @@ pub struct Transform {
 }
 
 impl Transform {
-    /// Returns the transformation's 4-bit code in a trace word: `src` in the upper two bits, `dst`
-    /// in the lower two.
+    /// Returns the transformation's 4-bit code in compiled traces: `src` in the upper two bits,
+    /// `dst` in the lower two.
     pub const fn nibble(self) -> u8 {
         ((self.src as u8) << 2) | self.dst as u8
     }
 
-    /// Returns the transformation with the 4-bit code `nibble`; `None` unless the code states two
-    /// different, valid formats.
+    /// Returns the transformation with the 4-bit code `nibble`: source format in the upper two
+    /// bits, destination format in the lower two. `None` if a format is unknown or both are equal.
     pub fn from_nibble(nibble: u8) -> Option<Transform> {
         let src = *Format::ALL.get(usize::from(nibble >> 2))?;
         let dst = *Format::ALL.get(usize::from(nibble & 3))?;

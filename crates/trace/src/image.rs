@@ -10,8 +10,9 @@ use crate::link_error::LinkError;
 use crate::word::{AtmAddress, Instruction, NIBBLES, PositionMark, Word};
 use crate::{Accel, Fault, PredicateTable};
 
-/// A linked accelerator trace memory (ATM): compiled words, branch conditions and names. Its traces
-/// obey the rules of the trace language, so each of them ends for every payload.
+/// A linked accelerator trace memory (ATM): compiled traces as 8-byte words, with their branch
+/// conditions and names. Its traces obey the rules of the trace language, so each trace ends,
+/// whatever the payload.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Image {
     words: Vec<Word>,
@@ -36,7 +37,7 @@ impl Image {
         }
     }
 
-    /// Returns the 8-byte word at `address`.
+    /// Returns the 8-byte word of compiled instructions at `address`.
     ///
     /// # Errors
     /// [`Fault::DanglingAddress`] if `address` is outside the memory.
@@ -47,37 +48,40 @@ impl Image {
             .ok_or(Fault::DanglingAddress(address))
     }
 
-    /// Returns the 8-byte words of the trace memory, in the order of their addresses.
+    /// Returns the 8-byte words of the trace memory, the compiled traces, in the order of their
+    /// addresses.
     pub fn words(&self) -> &[Word] {
         &self.words
     }
 
     /// Returns the names of all words, in the order of their addresses. The first word of a trace
-    /// has the trace's name, the others have the names `NAME.1`, `NAME.2` ...
+    /// has the trace's name, such as `T5`; the trace's other words are called `T5.1`, `T5.2` and so
+    /// on.
     pub fn names(&self) -> &[String] {
         &self.names
     }
 
-    /// Returns the declarations of the custom accelerators that the traces call, indexed by
-    /// [`Accel::custom_number`].
+    /// Returns the declarations of the custom accelerators that the traces of this memory call. The
+    /// index in this list is the accelerator's [`Accel::custom_number`].
     pub fn kinds(&self) -> &[Arc<Kind>] {
         &self.kinds
     }
 
-    /// Returns the declaration of the custom accelerator `accel`; `None` for the paper's nine, and
-    /// for an index that this memory does not have.
+    /// Returns the declaration of the custom accelerator `accel`; `None` if `accel` is one of the
+    /// AccelFlow paper's nine accelerators, or a custom accelerator that this memory does not have.
     pub fn kind(&self, accel: Accel) -> Option<&Arc<Kind>> {
         self.kinds.get(accel.custom_number()?)
     }
 
-    /// Returns the name of the accelerator `accel` in this memory; `own` for a custom accelerator
-    /// that the memory does not have.
+    /// Returns the name of the accelerator `accel`, such as `Decr` or the name in the declaration
+    /// of a custom accelerator. Returns `own` for a custom accelerator that this memory does not
+    /// have.
     pub fn accel_name(&self, accel: Accel) -> &str {
         self.kind(accel).map_or(accel.name(), |kind| kind.name())
     }
 
-    /// Returns the accelerator called `name`, which may be one of the nine or a custom accelerator of
-    /// this memory. Ignores upper and lower case. `None` for an unknown name.
+    /// Returns the accelerator called `name`: one of the AccelFlow paper's nine, or a custom
+    /// accelerator of this memory. Ignores upper and lower case. `None` for an unknown name.
     pub fn accelerator(&self, name: &str) -> Option<Accel> {
         name.parse().ok().or_else(|| {
             let mut kinds = self.kinds.iter();
@@ -85,8 +89,8 @@ impl Image {
         })
     }
 
-    /// Returns all accelerators that the traces of this memory can call: the paper's nine, then the
-    /// custom accelerators.
+    /// Returns all accelerators that the traces of this memory can call: the AccelFlow paper's
+    /// nine, then the custom accelerators.
     pub fn accelerators(&self) -> impl Iterator<Item = Accel> + '_ {
         let own = (0..self.kinds.len()).filter_map(Accel::custom);
         Accel::ALL.into_iter().chain(own)
@@ -113,16 +117,18 @@ impl Image {
         is_name(self.name(address))
     }
 
-    /// Returns whether a run that begins with the trace at `entry` may have to wait for a message:
-    /// whether any trace to which tails lead from there begins with TCP.
+    /// Returns whether a run that begins with the trace at `entry` may have to wait for a message
+    /// after its first trace: whether a tail leads, directly or through other traces, to a trace
+    /// that begins with TCP.
     pub fn can_wait(&self, entry: AtmAddress) -> bool {
         self.entered(entry)
             .into_iter()
             .any(|trace| self.receives(trace))
     }
 
-    /// Returns the addresses of the traces to which tails lead from the trace at `entry`, directly
-    /// or through others. `entry` is among them only if a tail leads back to it.
+    /// Returns the addresses of all traces that can run after the trace at `entry` in the same run:
+    /// those to which its tails lead, directly or through other traces. `entry` is among them only
+    /// if a tail leads back to it.
     pub fn entered(&self, entry: AtmAddress) -> Vec<AtmAddress> {
         let (mut left, mut seen, mut found) = (vec![entry], vec![entry], Vec::new());
         while let Some(address) = left.pop() {
@@ -142,17 +148,18 @@ impl Image {
         found
     }
 
-    /// Returns whether the trace at `entry` begins with TCP, and so with the receipt of a message.
+    /// Returns whether the trace at `entry` begins with TCP. Such a trace first receives a message.
     pub fn receives(&self, entry: AtmAddress) -> bool {
         self.word(entry)
             .is_ok_and(|word| word.first() == Some(Accel::Tcp))
     }
 
-    /// Returns the source of every word as a [`Part`], in the order of addresses. Linking these
-    /// parts again yields the same trace memory.
+    /// Returns the source of every word as a [`Part`], in the order of addresses.
+    /// [`link()`](crate::link()) makes the same trace memory from these parts.
     ///
     /// # Errors
-    /// [`LinkError`] for words that are not the compiled form of any source. A linked image has none.
+    /// [`LinkError`] for words that are not the compiled form of any source. A linked trace memory
+    /// has no such words.
     pub fn disassemble(&self) -> Result<Vec<Part>, LinkError> {
         (0..self.words.len())
             .map(|i| self.disassemble_word(i))

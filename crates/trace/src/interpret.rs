@@ -11,17 +11,16 @@ use crate::source::{Node, Nodes};
 use crate::walk::Visit;
 use crate::{Accel, Condition, Field};
 
-/// Executes the trace `name` of `library` and the traces to which its tails lead, and returns the
-/// actions. Interprets the sources without compiling them; tests compare compiled traces with the
-/// result.
+/// Executes the trace `name` of `library`, then each trace that a tail names as the next, and
+/// returns all actions in order. Interprets the sources directly, without the compiler, so that
+/// tests can compare compiled traces with the result.
 ///
-/// `facts` returns the value of a payload field that a branch tests, given the names of the trace
-/// and the field; `None` if the payload does not have the field.
+/// `facts(trace, field)` returns the value of the payload field `field` that a branch of the trace
+/// `trace` tests; `None` if the payload does not have the field.
 ///
 /// # Errors
-///
-/// A pair: the name of a missing trace or field, or the text of a
-/// [`KindsError`](crate::KindsError); and the actions before the error.
+/// A pair. First, the name of a missing trace or field, or the text of a
+/// [`KindsError`](crate::KindsError). Second, the actions before the error.
 pub fn interpret(
     library: &Library,
     name: &str,

@@ -1,6 +1,7 @@
 //! Open joins: the state that every executor of traces needs in addition to [`step`](crate::step()).
 
-/// The identity of one arm of a join: one of the parallel executions for which the join waits.
+/// Identifies one arm of a join. The arms are the parallel executions of a trace for which the join
+/// waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct JoinArm {
     join: u32,
@@ -9,7 +10,8 @@ pub struct JoinArm {
     pub arm: u8,
 }
 
-/// The open joins of one run of a trace: the joins at which some arms have not arrived yet.
+/// The open joins of one run of a trace. A join is open until all its arms (the parallel executions
+/// for which it waits) have arrived.
 ///
 /// `T` is the type of the value that each arm brings to the join, such as its payload.
 #[derive(Clone, Debug)]
@@ -36,8 +38,9 @@ impl<T> Default for Joins<T> {
 }
 
 impl<T> Joins<T> {
-    /// Opens a join for an execution that splits into two, and returns both arms. If the splitting
-    /// execution is itself an arm of a surrounding join, `outer` is that arm; otherwise `None`.
+    /// Opens a join for an execution that splits into two, and returns the two arms for which the
+    /// join waits. `outer` is the arm that the splitting execution is in a surrounding join; `None`
+    /// if no join surrounds it.
     pub fn scatter(&mut self, outer: Option<JoinArm>) -> [JoinArm; 2] {
         let open = Open {
             outer,
@@ -56,9 +59,11 @@ impl<T> Joins<T> {
         [0, 1].map(|arm| JoinArm { join, arm })
     }
 
-    /// Adds an arm to a join for an execution that a fork starts, and returns the new arm.
-    /// `join_arm` is the arm that the forking execution is; `None` if that execution is in no join.
-    /// Then the new execution is in no join either, and the result is `None`.
+    /// Adds one more arm to the open join of an execution that forks, and returns this arm for the
+    /// newly started execution.
+    ///
+    /// `join_arm` is the arm that the forking execution is; `None` if the forking execution is in
+    /// no join. Then the new execution is in no join either, and the result is `None`.
     pub fn fork(&mut self, join_arm: Option<JoinArm>) -> Option<JoinArm> {
         let join = join_arm?.join;
         let arms = &mut self.joins[join as usize].arms;
@@ -67,10 +72,12 @@ impl<T> Joins<T> {
         Some(JoinArm { join, arm })
     }
 
-    /// Records that `join_arm` has reached its join with the value `brings`. Returns `None` unless
-    /// it is the last arm to arrive. For the last arm, returns the values of all arms, in the order
-    /// in which the arms started. Also returns the arm of the surrounding join that the continuing
-    /// execution is; `None` if no join surrounds this one.
+    /// Records that the execution `join_arm` has reached its join with the value `brings`.
+    ///
+    /// Returns `None` while other arms of the join have not arrived. When the last arm arrives,
+    /// returns a pair. First, the values of all arms, in the order in which the arms started.
+    /// Second, the arm of the surrounding join as which the execution continues; `None` if no join
+    /// surrounds this one.
     pub fn arrive(&mut self, join_arm: JoinArm, brings: T) -> Option<(Vec<T>, Option<JoinArm>)> {
         let open = &mut self.joins[join_arm.join as usize];
         open.arms[usize::from(join_arm.arm)] = Some(brings);
@@ -83,7 +90,8 @@ impl<T> Joins<T> {
         Some((all.into_iter().flatten().collect(), outer))
     }
 
-    /// Returns the values of all arms that have arrived at joins which still wait for other arms.
+    /// Returns the values of the arms that wait at a join because other arms of the same join have
+    /// not arrived.
     pub fn into_waiting(self) -> Vec<T> {
         let arms = self.joins.into_iter().flat_map(|open| open.arms);
         arms.flatten().collect()

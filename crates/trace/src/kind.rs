@@ -7,9 +7,9 @@ use crate::Accel;
 use crate::condition::Operand;
 use crate::limits::{MAX_KIND_CHARS, MAX_YIELDS};
 
-/// The declaration of a custom accelerator, one in addition to the paper's nine (AccelFlow, section
-/// VIII). It states the accelerator's name, the directions of the messages that it processes, and
-/// the payload values (facts) that it extracts.
+/// The declaration of a custom accelerator, one beyond the nine of the AccelFlow paper (which
+/// allows this in section VIII). It states the accelerator's name, the directions of the messages
+/// that it processes (received, sent or both), and the payload values (facts) that it extracts.
 ///
 /// Every software implementation under this name must conform to the declaration. The runtime
 /// supplies the implementation, and the simulator the cost.
@@ -20,7 +20,7 @@ pub struct Kind {
     yields: Vec<(String, FactType)>,
 }
 
-/// The directions of the messages that a custom accelerator processes.
+/// The directions of the messages that a custom accelerator processes: received, sent or both.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Directions {
@@ -129,10 +129,12 @@ impl Kind {
 }
 
 impl Directions {
-    /// All directions, in the order of their codes in a trace file.
+    /// All directions of messages, in the order of the numbers by which a trace file refers to
+    /// them.
     pub const ALL: [Directions; 3] = [Directions::Both, Directions::Receives, Directions::Sends];
 
-    /// Returns the keyword of the directions in a declaration: `both`, `receives` or `sends`.
+    /// Returns the keyword for these directions of messages in a declaration: `both`, `receives` or
+    /// `sends`.
     pub const fn name(self) -> &'static str {
         match self {
             Directions::Both => "both",
@@ -143,7 +145,8 @@ impl Directions {
 }
 
 impl FactType {
-    /// All types of facts, in the order of their codes in a trace file.
+    /// All types of payload values (facts), in the order of the numbers by which a trace file
+    /// refers to them.
     pub const ALL: [FactType; 2] = [FactType::Number, FactType::Text];
 
     /// Returns the keyword of the type in a declaration: `number` or `text`.

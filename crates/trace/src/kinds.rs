@@ -6,8 +6,8 @@ use crate::kind::Kind;
 use crate::limits::MAX_KINDS;
 use crate::source::{Node, Nodes};
 
-/// The error of declarations of custom accelerators that conflict with one another, or are too many
-/// for one trace memory.
+/// The error of traces whose declarations of custom accelerators cannot be in one trace memory: two
+/// declarations of one name differ, or there are too many.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KindsError {
     /// Two declarations of the same custom accelerator differ, if only in the case of its name.

@@ -9,7 +9,7 @@ use crate::link_error::LinkError;
 use crate::source::{Node, Nodes};
 use crate::yields::{check_trace, check_with_stated_facts};
 
-/// The error of a trace that a library does not accept, replace or remove.
+/// The error of a trace that cannot be added to a library, replaced or removed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RegisterError {
     /// The trace breaks a rule of the trace language.
@@ -65,15 +65,15 @@ pub struct Registered {
 }
 
 impl Registered {
-    /// Returns whether `service` may run the trace: whether the service owns the trace, or no
-    /// service does. A `service` of `None` means the operator, who may run all traces.
+    /// Returns whether `service` may run the trace: `service` owns the trace, or the trace has no
+    /// owner. A `service` of `None` means the operator, who may run all traces.
     pub fn is_for(&self, service: Option<&str>) -> bool {
         service.is_none() || self.owner.is_none() || self.owner.as_deref() == service
     }
 }
 
-/// A collection of named traces, from which a trace memory is linked. Traces may name one another
-/// in tails, in any order of registration.
+/// A collection of named traces (short programs of accelerator calls), from which a trace memory is
+/// linked. A trace may name another in a tail even before the other is registered.
 #[derive(Clone, Debug, Default)]
 pub struct Library {
     traces: Vec<Registered>,
@@ -101,8 +101,8 @@ impl Library {
     /// Adds a trace like [`Library::register`], but its branches may also test payload values
     /// (facts) that no accelerator before them extracts.
     ///
-    /// This is for simulated workloads, whose files state these values. On real bytes such a branch
-    /// fails.
+    /// This is for simulated workloads, since their files state the payload values. When the
+    /// runtime processes real messages, such a branch fails.
     ///
     /// # Errors
     /// The errors of [`Library::register`].
@@ -114,12 +114,13 @@ impl Library {
         self.add(None, name, source, check_with_stated_facts)
     }
 
-    /// Adds a trace like [`Library::register`] and makes `service` its owner. No other service can
-    /// run or remove the trace. With `None`, the trace has no owner, and all services can run it.
+    /// Adds a trace like [`Library::register`] and makes `service` its owner: no other service can
+    /// run or remove the trace. If `service` is `None`, the trace has no owner, and all services
+    /// can run it. A trace that is registered already keeps its owner.
     ///
     /// # Errors
-    /// The errors of [`Library::register`], and [`RegisterError::Owned`] if the name belongs to a
-    /// trace that the service may not run, or to a different trace that it does not own.
+    /// The errors of [`Library::register`]. [`RegisterError::Owned`] if `name` belongs to a trace
+    /// that `service` may not run, or to a different trace that `service` does not own.
     pub fn register_for(
         &mut self,
         service: Option<&str>,
@@ -217,7 +218,8 @@ impl Library {
         &self.traces
     }
 
-    /// Links all traces into one trace memory.
+    /// Compiles all traces of the library into one trace memory, with the addresses of the traces
+    /// to which tails lead.
     ///
     /// # Errors
     /// [`LinkError`] for
@@ -244,8 +246,9 @@ impl Library {
         link(usable.flat_map(|t| t.parts.iter().cloned()).collect())
     }
 
-    /// Links into one trace memory only the trace `name` and the traces that its tails lead to.
-    /// Errors of other traces do not matter. The memory is empty if `name` is not registered.
+    /// Links into one trace memory only the trace `name` and the traces that can run after it, to
+    /// which tails lead. Errors in other traces do not matter. The memory is empty if `name` is not
+    /// registered.
     ///
     /// # Errors
     /// [`LinkError`], as for [`Library::link`].
@@ -253,8 +256,9 @@ impl Library {
         self.link_for_from(None, name)
     }
 
-    /// Links like [`Library::link_from`], but only traces that `service` may run; with `None`, all.
-    /// Traces of other services count as unregistered.
+    /// Links into one trace memory the trace `name` and the traces that can run after it, like
+    /// [`Library::link_from`], but only those that `service` may run. Traces of other services
+    /// count as unregistered. A `service` of `None` means the operator, who may run all traces.
     ///
     /// # Errors
     /// [`LinkError`], as for [`Library::link`].
@@ -274,7 +278,8 @@ impl Library {
     }
 }
 
-/// Returns the names of the traces to which the tails in `nodes` lead, in order.
+/// Returns the names of the traces that the tails in `nodes` name as the next, in source order; a
+/// name may occur more than once.
 pub fn tails(nodes: &[Node]) -> Vec<&str> {
     let mut names = Vec::new();
     let mut stack: Vec<&Node> = nodes.iter().rev().collect();

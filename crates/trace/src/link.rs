@@ -15,7 +15,8 @@ use crate::link_error::LinkError;
 use crate::word::{AtmAddress, MAX_WORDS};
 use crate::{Accel, Condition, PredicateError, PredicateTable};
 
-/// Creates a trace memory from compiled parts of traces. The first part gets address 0, and so on.
+/// Creates a trace memory from compiled parts of traces. The parts get the addresses 0, 1, 2 and so
+/// on, one word each.
 ///
 /// # Errors
 /// [`LinkError`], as for [`Library::link`](crate::Library::link).

@@ -7,8 +7,8 @@ use crate::kinds::KindsError;
 use crate::limits::MAX_EXECUTIONS;
 use crate::word::{DecodeError, MAX_WORDS};
 
-/// The error of traces that do not form a valid trace memory together, or of a trace file whose
-/// memory is not valid.
+/// The error of traces that cannot be linked into one trace memory, or of a trace file whose
+/// contents break the same rules.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LinkError {
     /// A tail leads to a trace that is not registered.

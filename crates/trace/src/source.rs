@@ -9,11 +9,12 @@ use crate::{
     Accel, Condition, ConditionError, Format, Transform, UnknownAccelerator, UnknownFormat,
 };
 
-/// A sequence of the nodes of a trace's source, executed in order.
+/// A sequence of nodes (accelerator calls, branches and so on) in the source of a trace, executed
+/// in order.
 pub type Nodes = Vec<Node>;
 
-/// A node of a trace's source: an accelerator call, a branch, a transformation, a fork, a join or
-/// an end.
+/// One step in the source of a trace: an accelerator call, a branch, a transformation of the
+/// payload's format, a fork, a join or an end.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Node {
     /// Calls one of the paper's nine accelerators.
@@ -53,7 +54,7 @@ pub enum Node {
     Notify,
 }
 
-/// The error of an invalid node in a trace's source.
+/// The error of an invalid node in the source of a trace, such as a call of an unknown accelerator.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SourceError {
     /// The name of an accelerator is unknown.
@@ -70,7 +71,8 @@ pub enum SourceError {
     SameFormat(Format),
 }
 
-/// Creates a node that calls the accelerator `name`, one of the paper's nine.
+/// Creates a node that calls the accelerator `name`, one of the nine in the AccelFlow paper, such
+/// as `Decr`.
 ///
 /// # Errors
 /// [`SourceError::Accelerator`] for a name that none of the nine has.
@@ -78,8 +80,8 @@ pub fn accel(name: &str) -> Result<Node, SourceError> {
     Ok(Node::Accel(name.parse()?))
 }
 
-/// Creates calls of the paper's accelerators in `names`, one after another (the paper's
-/// `seq(*accels)`).
+/// Creates nodes that call the accelerators `names`, one after another (`seq(*accels)` in the
+/// AccelFlow paper). Each name is one of the paper's nine accelerators.
 ///
 /// # Errors
 /// [`SourceError::Accelerator`] for the first unknown name.
@@ -87,7 +89,8 @@ pub fn seq(names: &[&str]) -> Result<Nodes, SourceError> {
     names.iter().map(|name| accel(name)).collect()
 }
 
-/// Creates a branch on `condition` (the paper's `branch(condition-op, on-true, on-false)`).
+/// Creates a branch: runs the nodes `on_true` if `condition` holds, else the nodes `on_false`
+/// (`branch(condition-op, on-true, on-false)` in the AccelFlow paper).
 ///
 /// # Errors
 /// [`SourceError::Condition`] if `condition` does not parse or type-check.
@@ -100,8 +103,8 @@ pub fn branch(condition: &str, on_true: Nodes, on_false: Nodes) -> Result<Node, 
     })
 }
 
-/// Creates a transformation of the payload from the data format `src` to `dst` (the paper's
-/// `trans(src, dst)`).
+/// Creates a node that transforms the payload from the data format `src` to the data format `dst`
+/// (`trans(src, dst)` in the AccelFlow paper). Formats are `str`, `JSON` and `BSON`.
 ///
 /// # Errors
 /// [`SourceError::Format`] for an unknown format, [`SourceError::SameFormat`] for equal ones.
@@ -113,7 +116,8 @@ pub fn trans(src: &str, dst: &str) -> Result<Node, SourceError> {
     Ok(Node::Transform(Transform { src, dst }))
 }
 
-/// Creates a fork: its arms run in parallel, and each ends by itself.
+/// Creates a fork, which runs the node sequences `arms` in parallel. Nothing waits for all of them:
+/// each arm ends by itself.
 pub fn fork(arms: Vec<Nodes>) -> Node {
     Node::Fork(arms)
 }
@@ -127,14 +131,15 @@ pub fn join(arms: Vec<Nodes>) -> Node {
     Node::Join(arms)
 }
 
-/// Creates a tail, which ends the trace and continues with the trace `next`.
+/// Creates a tail: a node that ends its trace and continues with the trace called `next`.
 pub fn tail(next: &str) -> Node {
     Node::Tail(next.to_owned())
 }
 
 impl Node {
-    /// Adds a hint for the compiler to a branch: that its author expects the condition to have the
-    /// value `outcome`. Returns the branch with the hint, and any other node unchanged.
+    /// Returns this branch with a hint that its condition usually has the value `outcome`. If the
+    /// trace does not fit one 8-byte word, the compiler then moves the arm of the other outcome to
+    /// another word first. Nodes other than branches are returned unchanged.
     #[must_use]
     pub fn expecting(mut self, outcome: bool) -> Node {
         if let Node::Branch { likely, .. } = &mut self {
@@ -143,8 +148,8 @@ impl Node {
         self
     }
 
-    /// Returns whether nothing can run after this node: on every path, the trace ends or continues
-    /// in another of its compiled parts.
+    /// Returns whether no node after this one can run, since every path through it ends the trace
+    /// or continues in another compiled part of the trace.
     pub fn is_terminal(&self) -> bool {
         match self {
             Node::Tail(_) | Node::Continue(_) | Node::Notify | Node::Fork(_) => true,
@@ -158,13 +163,13 @@ impl Node {
     }
 }
 
-/// Returns whether nothing can run after `nodes`: on every path, the trace ends or continues in
-/// another of its compiled parts.
+/// Returns whether no node after the sequence `nodes` can run, since every path through it ends the
+/// trace or continues in another compiled part of the trace.
 pub fn ends(nodes: &[Node]) -> bool {
     nodes.last().is_some_and(Node::is_terminal)
 }
 
-/// Returns `nodes` as indented text, in the form that `accelflow trace show` prints.
+/// Returns the nodes of a trace's source as indented text, as `accelflow trace show` prints them.
 pub fn listing(nodes: &[Node]) -> String {
     let mut text = String::new();
     for node in nodes {

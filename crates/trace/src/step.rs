@@ -6,7 +6,8 @@
 use crate::word::{AtmAddress, DecodeError, Instruction, PositionMark, Word};
 use crate::{Accel, Facts, PredicateTable, Transform};
 
-/// The next action of an output dispatcher that executes a trace (AccelFlow, Fig. 8).
+/// The next action of an output dispatcher: the hardware that sends an accelerator's output to the
+/// next step of its trace (AccelFlow, Fig. 8).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Move the data and the trace to the input queue of this accelerator.
@@ -40,7 +41,8 @@ pub enum Action {
     Notify,
 }
 
-/// The relation of a word that is loaded from trace memory to the word before it.
+/// Whether a word that is loaded from trace memory begins the next trace or continues the current
+/// one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Link {
     /// The loaded word begins a new trace. If the new trace begins with TCP, the execution waits
@@ -50,7 +52,8 @@ pub enum Link {
     Continue,
 }
 
-/// The result of [`step`]: the next action of a trace, and the position after the action.
+/// The result of [`step`]: the next action of a trace, the position at which to continue after the
+/// action, and the number of branches resolved before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
     /// The next action of the output dispatcher.
@@ -63,8 +66,8 @@ pub struct Step {
     pub branches: u8,
 }
 
-/// The effect of one instruction of a trace word: an action of the dispatcher, or a choice of the
-/// next instruction.
+/// The effect of one instruction of a compiled trace: an action of the dispatcher (the hardware
+/// that executes traces), or a choice of the next instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// The dispatcher performs this action and reads no further.
@@ -82,7 +85,8 @@ pub enum Effect {
 }
 
 impl Effect {
-    /// Returns the effect of `instruction`: what a dispatcher does when it reads the instruction.
+    /// Returns the effect of `instruction` on the dispatcher (the hardware that executes traces):
+    /// an action, or the choice of the next instruction.
     #[inline]
     pub fn of(instruction: Instruction) -> Effect {
         Effect::Act(match instruction {
@@ -114,7 +118,7 @@ impl Effect {
     }
 }
 
-/// An error that stops the execution of a trace, so that a core must take over.
+/// An error at which an accelerator cannot continue a trace, so that a core must take over.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
     /// Some nibbles of the word are not an instruction.
@@ -137,14 +141,15 @@ pub enum Fault {
     DanglingAddress(AtmAddress),
 }
 
-/// Executes the trace word `word` from position `at` up to the dispatcher's next action. Branches
-/// are resolved by the conditions in `predicates` and the payload values `facts`.
+/// Executes the compiled trace in `word` from position `at` on, until the dispatcher (the hardware
+/// that executes traces) must act; returns this action. `predicates` are the compiled branch
+/// conditions, and `facts` the payload values that the conditions test.
 ///
 /// The function is pure: it has no side effects, and its result depends only on its arguments.
 ///
 /// # Errors
-/// [`Fault`] for nibbles that are not an instruction, for a predicate that `predicates` does not
-/// have, and for a payload value that `facts` does not have.
+/// [`Fault`] for nibbles (4-bit codes) that are not an instruction, for a condition that
+/// `predicates` does not have, and for a payload value that `facts` does not have.
 pub fn step<F: Facts + ?Sized>(
     word: Word,
     at: PositionMark,

@@ -6,7 +6,8 @@
 use crate::library::{Library, RegisterError};
 use crate::source::{Node, Nodes, SourceError, branch, fork, seq, tail, trans};
 
-/// One of the traces of AccelFlow's Table II, or one of their error subtraces.
+/// A predefined trace, which is a short program of accelerator calls: one of those in Table II of
+/// the AccelFlow paper, or one of the error traces to which they lead.
 #[derive(Clone, Copy, Debug)]
 pub struct Template {
     /// The name of the trace, such as `T1`.
@@ -17,16 +18,16 @@ pub struct Template {
 }
 
 impl Template {
-    /// Creates the source of the trace.
+    /// Creates the source of this trace: its accelerator calls, branches and other nodes, in order.
     ///
     /// # Errors
-    /// None in practice: the builders fail only for invalid sources.
+    /// None in practice: tests check the sources of all predefined traces.
     pub fn source(&self) -> Result<Nodes, SourceError> {
         (self.source)()
     }
 }
 
-/// The error of adding the paper's traces to a library.
+/// The error of adding the predefined traces (AccelFlow paper, Table II) to a library.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TemplateError {
     /// The source of a trace is invalid. Does not occur.
@@ -37,8 +38,8 @@ pub enum TemplateError {
     Register(#[from] RegisterError),
 }
 
-/// The traces of AccelFlow's Table II and their error subtraces, in the paper's order, as
-/// `accelflow trace list` prints them.
+/// The predefined traces: those in Table II of the AccelFlow paper, in the paper's order, then the
+/// error traces to which they lead. `accelflow trace list` prints them in this order.
 pub const TEMPLATES: &[Template] = &[
     Template {
         name: "T1",
@@ -134,7 +135,8 @@ pub const TEMPLATES: &[Template] = &[
 
 const SEND_RPC: [&str; 4] = ["Ser", "RPC", "Encr", "TCP"];
 
-/// Adds the traces of AccelFlow's Table II and their error subtraces to `library`.
+/// Adds the predefined traces to `library`: those in Table II of the AccelFlow paper, and the error
+/// traces to which they lead.
 ///
 /// # Errors
 /// [`TemplateError`] if `library` has a different trace under one of their names.
@@ -145,10 +147,11 @@ pub fn register_templates(library: &mut Library) -> Result<(), TemplateError> {
     Ok(())
 }
 
-/// Creates a library of the traces of AccelFlow's Table II and their error subtraces.
+/// Creates a library of the predefined traces: those in Table II of the AccelFlow paper, and the
+/// error traces to which they lead.
 ///
 /// # Errors
-/// None in practice: the builders fail only for invalid sources.
+/// None in practice: tests check the sources of all predefined traces.
 pub fn templates() -> Result<Library, TemplateError> {
     let mut library = Library::new();
     register_templates(&mut library)?;

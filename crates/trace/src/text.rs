@@ -31,13 +31,14 @@ use crate::kind::{Directions, FactType, Kind, KindError};
 use crate::kinds::{self, KindsError};
 use crate::source::{self, Node, Nodes, SourceError};
 
-/// The largest number of lines in a text of traces.
+/// The largest number of lines in a text that describes traces.
 pub const MAX_TEXT_LINES: usize = 100_000;
 
 /// The deepest nesting of branches, forks and joins.
 const MAX_DEPTH: usize = 64;
 
-/// The error of a text that does not describe traces: the first invalid line, and the reason.
+/// The error of a text that does not describe traces: the number of the first invalid line, and the
+/// reason.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {cause}")]
 pub struct TextError {
@@ -47,7 +48,7 @@ pub struct TextError {
     pub cause: TextCause,
 }
 
-/// The reason why a line in a text of traces is invalid.
+/// The reason why a line in a text that describes traces is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TextCause {
     /// The line comes before the first `trace NAME:`. Holds the line.
@@ -127,8 +128,8 @@ struct Line<'t> {
     text: &'t str,
 }
 
-/// Parses a text of traces and returns the name and the source of each trace. The rules of the
-/// trace language are not checked.
+/// Parses a text that describes traces, and returns the name and the source of each trace. Checks
+/// only the syntax; [`check_trace`](crate::check_trace()) checks the rules of the trace language.
 ///
 /// # Errors
 /// [`TextError`] for the first invalid line.
@@ -224,8 +225,8 @@ fn declaration(line: &Line<'_>, text: &str) -> Result<Kind, TextError> {
     Kind::new(name, directions, yields).map_err(|error| line.error(error))
 }
 
-/// Returns the declarations of the custom accelerators that `traces` call, one per line
-/// (`kind NAME ...`), in the form that [`parse`] reads.
+/// Returns the text that declares the custom accelerators that `traces` call: one line `kind NAME
+/// ...` for each accelerator, as [`parse`] reads it. `traces` are the sources of traces.
 ///
 /// # Errors
 /// [`KindsError`] for conflicting declarations, and for too many custom accelerators.
@@ -239,7 +240,8 @@ pub fn declarations<'n>(
     Ok(kinds.iter().map(|kind| format!("{kind}\n")).collect())
 }
 
-/// Returns the trace `name` with the source `nodes` as text, in the form that [`parse`] reads.
+/// Returns a trace as text in the form that [`parse`] reads. `name` is the trace's name, and
+/// `nodes` its source.
 pub fn text(name: &str, nodes: &[Node]) -> String {
     let mut text = format!("trace {name}:\n");
     for line in source::listing(nodes).lines() {
@@ -248,8 +250,8 @@ pub fn text(name: &str, nodes: &[Node]) -> String {
     text
 }
 
-/// Returns whether `nodes` are one of several parts into which the compiler has split a trace: whether
-/// they continue in another part, or contain the point where the arms of a join meet.
+/// Returns whether `nodes` are one part of a trace that the compiler has split: whether `nodes`
+/// continue in another part, or contain the meeting point of a join that begins in another part.
 pub fn has_parts(nodes: &[Node]) -> bool {
     nodes.iter().any(|node| match node {
         Node::Continue(_) | Node::Meet => true,

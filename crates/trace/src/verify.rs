@@ -12,8 +12,9 @@ use crate::link_error::LinkError;
 use crate::word::{MAX_WORDS, Word};
 
 impl Image {
-    /// Verifies the contents of a trace file, and creates a trace memory from them: words, compiled
-    /// conditions, the name of each word, and the declarations of custom accelerators.
+    /// Creates a trace memory from the contents of a trace file, after checking them. `words` are
+    /// the compiled traces, `predicates` the compiled branch conditions, `names` the names of the
+    /// words in the same order, and `kinds` the declarations of custom accelerators.
     ///
     /// # Errors
     /// [`LinkError`] for contents that [`Library::link`](crate::Library::link) cannot have made.

@@ -8,7 +8,8 @@ use crate::step::{Action, Fault, Link, step};
 use crate::word::{AtmAddress, PositionMark};
 use crate::{Accel, Facts, Transform};
 
-/// One action in the execution of a chain of traces.
+/// One action in the execution of a chain of traces (a trace and those that follow it through
+/// tails), such as an accelerator call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Visit {
     /// The execution enters the trace of this name.
@@ -37,9 +38,11 @@ pub enum Visit {
     Notify,
 }
 
-/// Follows the execution of a chain of traces in a trace memory, action by action.
+/// Follows the execution of a trace in a trace memory, action by action, and then of the traces to
+/// which its tails lead.
 ///
-/// The walk follows the arms of forks one after another, in the order in which they start.
+/// Parallel arms of forks and joins are followed one after another, in the order in which they
+/// start.
 #[derive(Clone, Debug)]
 pub struct Walker<'i> {
     image: &'i Image,
@@ -58,7 +61,8 @@ struct Cursor {
 }
 
 impl<'i> Walker<'i> {
-    /// Creates a walk that begins with the trace `name`; `None` if `image` has no such trace.
+    /// Creates a walk through the traces of the trace memory `image` that begins with the trace
+    /// `name`; `None` if `image` has no such trace.
     pub fn new(image: &'i Image, name: &str) -> Option<Walker<'i>> {
         let entry = image.entry(name)?;
         let start = Cursor {

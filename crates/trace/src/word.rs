@@ -22,10 +22,10 @@ use std::fmt;
 
 use crate::{Accel, Transform};
 
-/// The number of 4-bit nibbles in a trace word.
+/// The number of nibbles (4-bit units) in a trace word, the 8-byte unit of compiled traces.
 pub const NIBBLES: usize = 16;
-/// The largest number of words in a trace memory, which 12-bit addresses can reach: 4,096 words, 32
-/// KiB.
+/// The largest number of 8-byte words in a trace memory, as many as 12-bit addresses can reach:
+/// 4,096 words, 32 KiB.
 pub const MAX_WORDS: usize = 1 << 12;
 
 const OP_END: u8 = 0x0;
@@ -41,7 +41,8 @@ const SCATTER: u8 = 0xC;
 const OWN_CALL: u8 = 0xD;
 const JOIN: u8 = 0xF;
 
-/// An address in the accelerator trace memory (ATM), counted in 8-byte words from 0.
+/// An address in the accelerator trace memory (ATM), which holds compiled traces: the index of an
+/// 8-byte word, counted from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AtmAddress(u16);
 
@@ -67,17 +68,18 @@ impl fmt::Display for AtmAddress {
     }
 }
 
-/// The position in a trace word at which an execution continues: the index of the next nibble, 0 to
-/// 15, or 16 past the last nibble. Queue entries store this position.
+/// The position in a trace word (8 bytes of compiled instructions) at which an execution continues:
+/// the index of the next nibble (4 bits), 0 to 15, or 16 past the last nibble. Queue entries store
+/// this position.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PositionMark(u8);
 
 impl PositionMark {
-    /// The position of the first nibble of a word.
+    /// The position of the first nibble of a trace word.
     pub const START: PositionMark = PositionMark(0);
 
-    /// Creates the mark at the nibble with the index `index`, counted from 0. An `index` of 16 is past
-    /// the last nibble; `None` for more than 16.
+    /// Creates the position of the nibble (4 bits) with the index `index` in a trace word, counted
+    /// from 0. An `index` of 16 is the position past the last nibble; `None` for more than 16.
     pub fn new(index: usize) -> Option<PositionMark> {
         u8::try_from(index)
             .ok()
@@ -85,13 +87,14 @@ impl PositionMark {
             .map(PositionMark)
     }
 
-    /// Returns the index of the next nibble, counted from 0; 16 past the last nibble.
+    /// Returns the index of the nibble (4 bits) at this position of a trace word, counted from 0;
+    /// 16 past the last nibble.
     pub const fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-/// One instruction of a trace word.
+/// One instruction of a compiled trace, such as the call of an accelerator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Instruction {
     /// End the trace and notify the core.
@@ -124,7 +127,7 @@ pub enum Instruction {
     Continue(AtmAddress),
 }
 
-/// The error of nibbles in a trace word that are not an instruction.
+/// The error of bits in a trace word that are not the code of any instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
     /// A nibble has a value that is not allowed in its position.
@@ -154,7 +157,7 @@ pub enum DecodeError {
 }
 
 impl Instruction {
-    /// Returns the number of nibbles that the instruction takes, including its operands.
+    /// Returns the length of the instruction, including its operands, in nibbles (4-bit units).
     pub const fn nibbles(self) -> usize {
         match self {
             Instruction::Call(accel) if accel.custom_number().is_some() => 3,
@@ -169,19 +172,21 @@ impl Instruction {
     }
 }
 
-/// A trace word: 8 bytes (16 nibbles) of compiled instructions. The first nibble is the most
-/// significant.
+/// A trace word: 8 bytes of compiled instructions, read as 16 nibbles (4-bit units). The first
+/// nibble is the most significant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Word(pub u64);
 
 impl Word {
-    /// Returns the nibble with the index `index`; index 0 is the most significant nibble.
+    /// Returns the nibble (4 bits) with the index `index` in this word, 0 to 15; index 0 is the
+    /// most significant nibble.
     pub const fn nibble(self, index: usize) -> u8 {
         ((self.0 >> (4 * (NIBBLES - 1 - index))) & 0xF) as u8
     }
 
-    /// Encodes `instructions` as one word. Returns `None` if they do not fit. A last
-    /// [`Instruction::End`] need not fit, since a trace also ends after a word's last nibble.
+    /// Encodes `instructions` as one word; `None` if they do not fit its 16 nibbles. If the last
+    /// instruction is [`Instruction::End`], it needs no room, since a trace also ends after a
+    /// word's last nibble.
     pub fn encode(instructions: &[Instruction]) -> Option<Word> {
         let mut nibbles = Vec::with_capacity(NIBBLES);
         for instruction in instructions {
@@ -202,8 +207,8 @@ impl Word {
         ))
     }
 
-    /// Decodes the instruction at position `at`. Returns the instruction and the position after it.
-    /// Past the last nibble, the instruction is [`Instruction::End`].
+    /// Decodes the instruction at position `at` of this word. Returns the instruction and the
+    /// position after it. If `at` is past the last nibble, the instruction is [`Instruction::End`].
     ///
     /// # Errors
     /// [`DecodeError`] for nibbles that are not an instruction.

@@ -11,12 +11,13 @@ use crate::{Accel, Condition, Operand, Source};
 const RPC_NUMBERS: [&str; 4] = ["message_type", "seqid", "compressed", "exception"];
 const RPC_TEXTS: [&str; 2] = ["service", "method"];
 
-/// Checks `nodes` as a whole trace: the rules of [`check`], and that each branch tests facts that
-/// are known there. Returns the warnings of [`check`].
+/// Checks that `nodes`, as a whole trace, obey the rules of the trace language ([`check`]), and
+/// that each branch tests only payload values (facts) that are known at that point. Returns the
+/// warnings of [`check`].
 ///
-/// Conditions on the payload's bytes are allowed after any accelerator. Conditions on a field are
-/// allowed after an accelerator that extracts the field: RPC, Dser (whose fields depend on the
-/// message), or a custom accelerator that declares the field.
+/// A branch may test bytes of the payload after any accelerator. It may test a field only after an
+/// accelerator that extracts the field: RPC, Dser (whose fields depend on the message), or a custom
+/// accelerator that declares the field.
 ///
 /// # Errors
 /// [`CheckError`] for the first rule that `nodes` break.

@@ -17,17 +17,17 @@ pub const MIN_RATE_RPS: f64 = 1e-3;
 /// between requests approaches the simulator's resolution of a picosecond.
 pub const MAX_RATE_RPS: f64 = 1e9;
 
-/// The shortest allowed mean dwell time of a bursty arrival process (the time for which it keeps a
-/// rate): 100 us. Together with [`MIN_RATE_RPS`] and [`MIN_PROBABILITY`], this bounds the work to
-/// compute one arrival.
+/// The shortest allowed dwell time of a bursty arrival process (the mean time for which it keeps a
+/// rate): 100 us. Together with [`MIN_RATE_RPS`] and [`MIN_PROBABILITY`], this limit bounds the
+/// work to compute one arrival.
 pub const MIN_DWELL: Time = Time::from_us(100);
 
-/// The smallest allowed probability of a state of a bursty arrival process: the share of time for
-/// which the process has the state's rate.
+/// The smallest allowed probability of a state of a bursty arrival process. A state is a rate, and
+/// its probability is the share of time for which the process has this rate.
 pub const MIN_PROBABILITY: f64 = 1e-4;
 
-/// The default dwell time of [`Modulation::alibaba`] and [`Modulation::azure`], the mean time for
-/// which an arrival rate lasts: 14.4 ms.
+/// The default mean time for which the bursty processes [`Modulation::alibaba`] and
+/// [`Modulation::azure`] keep an arrival rate (dwell time): 14.4 ms.
 ///
 /// Provenance: assumed. The data of Alibaba and Azure has rates per minute and does not show
 /// variation within a minute; 14.4 ms is the dwell time of [`Modulation::short_bursts`].
@@ -66,7 +66,8 @@ const AZURE_STATES: [(f64, f64); 8] = [
     (4.140072409, 14.0),
 ];
 
-/// The error of an invalid arrival process.
+/// The error of an arrival process with a value that is not allowed, such as a rate out of its
+/// range.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum ArrivalsError {
     /// A rate is not from [`MIN_RATE_RPS`] to [`MAX_RATE_RPS`]. Holds the rate in requests per
@@ -136,13 +137,13 @@ pub enum ArrivalsError {
     },
 }
 
-/// The states of a bursty arrival process (a Markov-modulated Poisson process): rates relative to
-/// the mean rate, with their probabilities.
+/// The states of a bursty arrival process (a Markov-modulated Poisson process). Each state has an
+/// arrival rate, relative to the mean rate, and a probability.
 ///
-/// A rate lasts for an exponentially distributed time with the mean *dwell*. Then a new state is
-/// drawn by probability, independently of the last state, which may be drawn again. So the states'
-/// probabilities are stationary, the autocorrelation of the rate is `exp(-lag / dwell)`, and a
-/// burst in a state of probability `p` lasts `dwell / (1 - p)` on average.
+/// A state lasts for an exponentially distributed time with the mean *dwell*. Then a new state is
+/// drawn by probability, independently of the last state, so the last state may be drawn again. The
+/// states' probabilities are thus stationary, the autocorrelation of the rate is `exp(-lag /
+/// dwell)`, and the process stays in a state of probability `p` for `dwell / (1 - p)` on average.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Modulation {
     states: Vec<State>,
@@ -159,8 +160,8 @@ struct State {
 
 impl Modulation {
     /// Creates the states of a bursty process. `states` has a pair (rate divided by mean rate,
-    /// weight) for each state; weights need not add up to 1. `dwell` is the mean time from one
-    /// random choice of a state to the next.
+    /// weight) for each state. The weights are proportional to the states' probabilities, and need
+    /// not add up to 1. `dwell` is the mean time from one random choice of a state to the next.
     ///
     /// # Errors
     /// [`ArrivalsError`] for no states, for a rate, a weight or a dwell time out of its range, and
@@ -201,12 +202,12 @@ impl Modulation {
         Ok(modulation)
     }
 
-    /// Returns the states of a bursty process with the distribution of one Alibaba service's rates
-    /// over 711 minutes: coefficient of variation 0.88, and 6.1 times the mean rate for 1 % of the
-    /// time.
+    /// Returns the states of a bursty process whose rates are distributed like those of one Alibaba
+    /// service over 711 minutes: coefficient of variation 0.88, and 6.1 times the mean rate for 1 %
+    /// of the time.
     ///
-    /// The distribution is derived from data; `dwell`, the mean time for which a rate lasts, is not
-    /// in the data ([`ASSUMED_DWELL`]).
+    /// This distribution is derived from data. `dwell`, the mean time for which a rate lasts, is
+    /// not in the data; [`ASSUMED_DWELL`] is its default.
     ///
     /// # Errors
     /// [`ArrivalsError::Dwell`] if `dwell` is shorter than [`MIN_DWELL`].
@@ -214,12 +215,12 @@ impl Modulation {
         Modulation::new(&ALIBABA_STATES, dwell)
     }
 
-    /// Returns the states of a bursty process with the distribution of the total invocations of 500
-    /// Azure functions in each minute of a day: coefficient of variation 0.49, and 4.1 times the
-    /// mean rate for 1 % of the time.
+    /// Returns the states of a bursty process whose rates are distributed like the total
+    /// invocations of 500 Azure functions in each minute of a day: coefficient of variation 0.49,
+    /// and 4.1 times the mean rate for 1 % of the time.
     ///
-    /// The distribution is derived from data; `dwell`, the mean time for which a rate lasts, is not
-    /// in the data ([`ASSUMED_DWELL`]).
+    /// This distribution is derived from data. `dwell`, the mean time for which a rate lasts, is
+    /// not in the data; [`ASSUMED_DWELL`] is its default.
     ///
     /// # Errors
     /// [`ArrivalsError::Dwell`] if `dwell` is shorter than [`MIN_DWELL`].
@@ -227,13 +228,14 @@ impl Modulation {
         Modulation::new(&AZURE_STATES, dwell)
     }
 
-    /// Returns the states of a bursty process with short bursts: 1.7 times the mean rate for 20 %
-    /// of the time, in bursts of 18 ms on average, and 0.825 of the mean rate otherwise.
+    /// Returns the states of a bursty process with short bursts: the rate is 1.7 times the mean
+    /// rate for 20 % of the time, in bursts of 18 ms on average, and 0.825 of the mean rate
+    /// otherwise.
     ///
-    /// Provenance: derived. The numbers 1.7, 20 % and 18 ms are not in the paper. They are from a
-    /// search for queueing parameters that explain the paper's reductions of mean and P99 latency
-    /// when all eight services share one server. A random choice of a state ends a burst with a
-    /// probability of 80 %, so the dwell time is 18 ms times 0.8, which is 14.4 ms.
+    /// Provenance: derived. The numbers 1.7, 20 % and 18 ms are not in the AccelFlow paper. They
+    /// are from a search for queueing parameters that explain the paper's reductions of mean and
+    /// P99 latency when all eight services share one server. A random choice of a state ends a
+    /// burst with a probability of 80 %, so the dwell time is 18 ms times 0.8, which is 14.4 ms.
     pub fn short_bursts() -> Modulation {
         Modulation::of(&[(1.7, 0.2), (0.825, 0.8)], Time::from_us(14_400))
     }
@@ -286,11 +288,12 @@ impl Modulation {
 
     /// Returns the index of dispersion of arrivals at a mean rate of `rate_rps` requests per
     /// second: the variance of the number of arrivals in windows of length `window`, divided by the
-    /// mean of this number. A Poisson process would have 1.
+    /// mean of this number. For a Poisson process, the index is 1.
     ///
-    /// The formula follows from the integral of the rate's autocorrelation:
-    /// `1 + 2 rate CV^2 dwell (1 - (1 - exp(-x)) / x)`, where `x = window / dwell` and `CV` is the
-    /// rate's coefficient of variation ([`Modulation::coefficient_of_variation`]).
+    /// The index is `1 + 2 rate CV^2 dwell (1 - (1 - exp(-x)) / x)`, which follows from the
+    /// integral of the rate's autocorrelation. Here `rate` is `rate_rps`, `x = window / dwell`,
+    /// `dwell` is the mean time between random choices of a state, and `CV` is the rate's
+    /// coefficient of variation ([`Modulation::coefficient_of_variation`]).
     pub fn index_of_dispersion(&self, rate_rps: f64, window: Time) -> f64 {
         let x = window.as_s_f64() / self.dwell.as_s_f64();
         if x == 0.0 {
@@ -313,8 +316,8 @@ impl Modulation {
     }
 }
 
-/// A table of arrival rates that change at given times. Before the first of these times, nothing
-/// arrives.
+/// A table of arrival rates, each with the time from which it applies. Before the first of these
+/// times, nothing arrives.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RateTable {
     /// The start of each rate, and the rate in requests per second. The last rate is above 0.

@@ -10,7 +10,8 @@ use accelflow_units::Time;
 use crate::file::{FileError, Workload, read};
 use crate::services::{Service, ServiceError};
 
-/// A suite of services that comes with AccelFlow.
+/// A suite of microservices or serverless functions, such as DeathStarBench's SocialNetwork, whose
+/// workload file is built into AccelFlow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Suite {
     /// DeathStarBench's SocialNetwork: the eight services of the paper's Table IV.
@@ -39,16 +40,17 @@ pub enum SuiteError {
     Service(#[from] ServiceError),
 }
 
-/// The short names of SocialNetwork's eight services, in the order of the paper's Table IV.
+/// The short names of the eight services of DeathStarBench's SocialNetwork, in the order of Table
+/// IV of the AccelFlow paper.
 pub const SOCIAL_NETWORK_NAMES: [&str; 8] = [
     "CPost", "ReadH", "StoreP", "Follow", "Login", "CUrls", "UniqId", "RegUsr",
 ];
 
-/// Returns the eight services of SocialNetwork with their paths, in the order of the paper's Table
-/// IV.
+/// Returns the eight services of DeathStarBench's SocialNetwork with their paths (the phases of one
+/// invocation), in the order of Table IV of the AccelFlow paper.
 ///
 /// # Errors
-/// None in practice: the file is part of the crate, and tested.
+/// None in practice: the workload file is part of the crate, and tested.
 pub fn social_network() -> Result<Vec<Service>, SuiteError> {
     Suite::SocialNetwork.services()
 }
@@ -106,8 +108,8 @@ impl Suite {
         WORKLOADS[self as usize].as_ref().map_err(Clone::clone)
     }
 
-    /// Returns the services of the suite with their paths, in the order of the suite's file. Names
-    /// of services are unique across all suites.
+    /// Returns the services of the suite with their paths (the phases of one invocation), in the
+    /// order of the suite's workload file. Names of services are unique across all suites.
     ///
     /// # Errors
     /// None in practice: the file is part of the crate, and tested.
@@ -115,8 +117,9 @@ impl Suite {
         Ok(self.workload()?.paths()?)
     }
 
-    /// Returns the total time of application logic of one invocation of `service`; `None` if the
-    /// suite's file does not state it, so that it comes from the cost profile.
+    /// Returns the total core time of application logic in one invocation of `service`, as the
+    /// suite's workload file states it. `None` if the file does not state it; then the time comes
+    /// from the cost profile.
     pub fn app_time(self, service: &str) -> Option<Time> {
         let app_us = self.workload().ok()?.service(service)?.app_us?;
         Some(Time::from_ns_f64(app_us * 1e3))
@@ -130,8 +133,9 @@ impl Suite {
         Some(printed.branching_share)
     }
 
-    /// Returns the arrival rate of `service` divided by the mean rate of the suite's services.
-    /// `shares` is the name of a set of rates, as [`Workload::rate_names`] lists them.
+    /// Returns the arrival rate of `service` divided by the mean arrival rate of the suite's
+    /// services. `shares` is the name of the set of arrival rates to use; [`Workload::rate_names`]
+    /// lists the sets.
     ///
     /// # Errors
     /// [`Refusal`] if the suite does not have the service or the set of rates.

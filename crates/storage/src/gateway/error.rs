@@ -3,8 +3,8 @@
 use crate::collections::{CollectionError, MAX_ITEM_BYTES};
 use crate::payload::PayloadError;
 
-/// The error of the cache or the database behind a gateway, or of a request that the gateway
-/// refuses.
+/// The error of a request that a storage gateway refuses, or that fails in the cache or the
+/// database behind the gateway.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {

@@ -26,8 +26,8 @@ const MESSAGE_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a connection may be idle.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(300);
 
-/// A storage gateway that listens for connections. It answers storage messages over TLS from Redis
-/// and PostgreSQL.
+/// A server between services and their storage: it listens for connections, and answers storage
+/// messages over TLS with data from Redis (the cache) and PostgreSQL (the database).
 pub struct Gateway {
     listener: TcpListener,
     acceptor: TlsAcceptor,

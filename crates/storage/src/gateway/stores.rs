@@ -12,8 +12,8 @@ use super::error::StoreError;
 use crate::collections::{Collection, Collections, Kind};
 use crate::payload::{self};
 
-/// Counts of the requests that a gateway has served: requests by operation, hits in the cache, and
-/// failures.
+/// Counts of the requests that a storage gateway has served: all requests by operation, reads that
+/// hit the cache, and failures.
 #[derive(Debug, Default)]
 pub struct Counts {
     /// All requests, by [`Operation`].
@@ -30,7 +30,8 @@ impl Counts {
         self.requests[operation as usize].load(Ordering::Relaxed)
     }
 
-    /// Returns the number of read requests to the cache that found the data of all their keys.
+    /// Returns the number of cache hits: read requests for which the cache had the data of all
+    /// their keys.
     pub fn hits(&self) -> u64 {
         self.hits.load(Ordering::Relaxed)
     }

@@ -2,8 +2,8 @@
 
 use super::operand::Operand;
 
-/// A reference from a compiled condition to a value in the payload (a fact): the value's index and
-/// name.
+/// A reference from a compiled branch condition to a payload value (a fact) that it reads: the
+/// value's index and name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Field<'a> {
     /// The value's index in the table of field names with which the condition is evaluated.
@@ -14,14 +14,15 @@ pub struct Field<'a> {
 }
 
 impl<'a> Field<'a> {
-    /// Returns the operand that `name` describes: bytes, a bit or a comparison of texts; otherwise a
-    /// field of this name.
+    /// Returns the operand that this value's `name` describes: a range of bytes (`out[4:6]`), one
+    /// bit (`flags[3]`) or a comparison of texts (`method == 'Login'`). Any other name is that of a
+    /// field.
     pub fn operand(self) -> Operand<'a> {
         Operand::parse(self.name).unwrap_or(Operand::Field(self.name))
     }
 }
 
-/// The values in a payload (facts) that branch conditions test, by name.
+/// A source of the payload values (facts) that branch conditions test.
 pub trait Facts {
     /// Returns the value of `field`; `None` if the payload has no such value.
     fn get(&self, field: Field<'_>) -> Option<i64>;

@@ -9,8 +9,8 @@ pub const MAX_INTEGER_BYTES: u16 = 8;
 /// The largest length in bytes of a text that a condition can compare.
 pub const MAX_TEXT_BYTES: usize = 64;
 
-/// A value that a condition reads from an accelerator's output. Its `Display` text, such as `hit` or
-/// `out[4:6]`, is the name of the value (the fact).
+/// A value that a branch condition reads from an accelerator's output. The operand's `Display`
+/// text, such as `hit` or `out[4:6]`, is also the value's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Operand<'a> {
     /// An integer field that the accelerator has extracted from the message, such as `hit`.
@@ -71,9 +71,9 @@ impl Span {
         payload.get(usize::from(self.start)..usize::from(self.end))
     }
 
-    /// Reads the bytes of `payload` in this range as a big-endian integer. Eight bytes are a signed
-    /// integer in two's complement, fewer bytes an unsigned one. Of more than eight bytes, only the
-    /// last eight count. `None` if the payload is too short.
+    /// Reads the bytes of `payload` in this range as a big-endian integer; `None` if the payload is
+    /// too short. Fewer than eight bytes are an unsigned integer, and eight bytes a signed one in
+    /// two's complement. Of more than eight bytes, only the last eight count.
     pub fn integer(self, payload: &[u8]) -> Option<i64> {
         let bytes = self.of(payload)?;
         Some(bytes.iter().fold(0, |value: i64, byte| {
@@ -83,8 +83,8 @@ impl Span {
 }
 
 impl<'a> Operand<'a> {
-    /// Parses the name of a payload value (a fact), such as `hit` or `out[4:6]`, as an operand of a
-    /// condition. `None` for a text that is not the `Display` text of an [`Operand`].
+    /// Parses the name of a payload value, such as `hit` or `out[4:6]`, as an operand of a branch
+    /// condition. `None` for a text that is not the `Display` text of any [`Operand`].
     pub fn parse(name: &'a str) -> Option<Operand<'a>> {
         if is_field(name) {
             return Some(Operand::Field(name));
@@ -106,14 +106,14 @@ impl<'a> Operand<'a> {
         (operand.to_string() == name).then_some(operand)
     }
 
-    /// Creates the operand for one bit of the source `of`. `bit` is the index of the bit; the least
-    /// significant bit has the index 0. `None` if `of` has no such bit.
+    /// Creates the operand that reads one bit of `of`, a field or a range of bytes. `bit` is the
+    /// index of the bit; the least significant bit has the index 0. `None` if `of` has no such bit.
     pub fn bit(of: Source<'a>, bit: u8) -> Option<Operand<'a>> {
         (bit < of.bits()).then_some(Operand::Bit { of, bit })
     }
 
-    /// Creates the operand that compares the text in the source `of` with the text `is`. `None` if
-    /// `is`
+    /// Creates the operand that compares the text in `of`, a field or a range of bytes, with the
+    /// text `is`. `None` if `is`
     ///
     /// * is longer than [`MAX_TEXT_BYTES`];
     /// * has another length than `of`, if `of` is a range of bytes;
@@ -137,9 +137,9 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Returns the number of bits of this source as an integer: 64 for a field, 8 for each byte of
-    /// a range. 0 for a range of more than [`MAX_INTEGER_BYTES`] bytes, which is not read as an
-    /// integer.
+    /// Returns the number of bits from which a condition can choose one: 64 for a field, 8 for each
+    /// byte of a range. Returns 0 for a range of more than [`MAX_INTEGER_BYTES`] bytes, since bits
+    /// of such a range cannot be read.
     pub fn bits(self) -> u8 {
         match self {
             Source::Field(_) => 64,

@@ -9,7 +9,7 @@ use super::parser;
 use super::tree::Expr;
 use crate::limits::MAX_CONDITION_CHARS;
 
-/// A branch condition that has been parsed and type-checked.
+/// A branch condition, such as `out['hit'] == 1`, that has been parsed and type-checked.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Condition(Expr);
 
@@ -34,8 +34,8 @@ impl Condition {
         parser::parse(text).map(Condition)
     }
 
-    /// Creates a condition from a tree of operators. The rules for types and the number of
-    /// operations are those of [`Condition::parse`].
+    /// Creates a condition from a tree of operators, if it obeys the same rules for types and
+    /// number of operations as in [`Condition::parse`].
     ///
     /// # Errors
     /// [`ConditionError`] with the whole condition as text, and the index of the first invalid
@@ -69,10 +69,10 @@ impl Condition {
     }
 
     /// Returns whether the condition holds for the payload values `facts`. Evaluates the tree of
-    /// operators, not a compiled [`Predicate`](super::Predicate); tests compare the two.
+    /// operators, so that tests can compare the result with that of the compiled
+    /// [`Predicate`](super::Predicate).
     ///
     /// # Errors
-    ///
     /// The name of the first payload value, from left to right, that `facts` does not have.
     pub fn holds<F: Facts + ?Sized>(&self, facts: &F) -> Result<bool, String> {
         fn value<F: Facts + ?Sized>(expr: &Expr, names: &[&str], facts: &F) -> Result<i64, String> {

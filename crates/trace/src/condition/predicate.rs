@@ -24,8 +24,8 @@ pub struct Predicate {
     ops: Vec<Op>,
 }
 
-/// The error of a condition that is too large for a trace memory, or of operations that are no
-/// valid predicate.
+/// The error of a branch condition that is too large for a trace memory, or of operations that do
+/// not form a valid condition.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PredicateError {
     /// The condition has more than [`MAX_OPS`] operations. Holds the number of operations.
@@ -61,13 +61,13 @@ impl Predicate {
         Predicate::from_ops(ops, fields.len())
     }
 
-    /// Creates a predicate from its operations. `fields` is the length of the table of field names:
-    /// operations may refer to payload values with the indices 0 to `fields` - 1.
+    /// Creates a compiled branch condition from its operations. `fields` is the length of the table
+    /// of field names: operations may refer to payload values with the indices 0 to `fields` - 1.
     ///
     /// # Errors
-    /// [`PredicateError`] for too many operations or too many values on the stack. Also for
+    /// [`PredicateError`] for too many operations or too many values on the stack, and for
     /// operations that lack an operand, refer to a field outside the table, or do not leave exactly
-    /// one value.
+    /// one value on the stack.
     pub fn from_ops(ops: Vec<Op>, fields: usize) -> Result<Predicate, PredicateError> {
         if ops.len() > MAX_OPS {
             return Err(PredicateError::TooManyOps(ops.len()));
@@ -108,11 +108,10 @@ impl Predicate {
         &self.ops
     }
 
-    /// Returns whether the predicate holds for the payload values `facts`. `fields` is the table of
-    /// field names: the name of each payload value, by index.
+    /// Returns whether the compiled condition holds for the payload values `facts`. `fields` is the
+    /// table of field names, in which the condition's operations refer to values by their index.
     ///
     /// # Errors
-    ///
     /// The index in `fields` of the first payload value that `facts` does not have.
     pub fn holds<F: Facts + ?Sized>(&self, fields: &[String], facts: &F) -> Result<bool, usize> {
         let mut stack = [0_i64; MAX_STACK];

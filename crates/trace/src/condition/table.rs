@@ -13,8 +13,8 @@ pub struct PredicateTable {
 }
 
 impl PredicateTable {
-    /// Creates a table from the names of payload values and the predicates, as a trace file lists
-    /// them.
+    /// Creates a table from the names of the payload values that conditions read (`fields`) and the
+    /// compiled conditions (`predicates`), both as a trace file lists them.
     ///
     /// # Errors
     /// [`PredicateError`] for more than [`MAX_FIELDS`] names or [`MAX_PREDICATES`] predicates.
@@ -31,8 +31,8 @@ impl PredicateTable {
         Ok(PredicateTable { fields, predicates })
     }
 
-    /// Returns the index of `condition` in the table, 0 to 15, by which a trace word refers to the
-    /// condition. Adds the condition to the table if it is new.
+    /// Adds `condition` to the table if it is not there yet, and returns its index, 0 to 15, by
+    /// which compiled traces refer to the condition.
     ///
     /// # Errors
     /// [`PredicateError`] for a condition that is too large, and if the table has no room for the
@@ -55,25 +55,27 @@ impl PredicateTable {
         u8::try_from(index).map_err(|_| PredicateError::TooManyPredicates)
     }
 
-    /// Returns the predicate with the index `nibble`; `None` if there is no such predicate.
+    /// Returns the compiled condition with the index `nibble` in this table; `None` if there is no
+    /// such condition.
     pub fn get(&self, nibble: u8) -> Option<&Predicate> {
         self.predicates.get(usize::from(nibble))
     }
 
-    /// Returns the condition from which the predicate with the index `nibble` was compiled. `None`
-    /// if there is no such predicate, or if it is not the compiled form of any condition.
+    /// Returns the source form of the compiled condition with the index `nibble`. `None` if the
+    /// table has no such condition, or if its operations are not the compiled form of any source.
     pub fn condition(&self, nibble: u8) -> Option<Condition> {
         let expr = self.get(nibble)?.to_expr(&self.fields)?;
         Condition::from_expr(expr).ok()
     }
 
-    /// Returns the names of the payload values (facts) that the predicates read. Predicates refer
-    /// to a value by its index in this list.
+    /// Returns the names of the payload values (facts) that the compiled conditions read. A
+    /// condition refers to a value by its index in this list.
     pub fn fields(&self) -> &[String] {
         &self.fields
     }
 
-    /// Returns the predicates, in the order of the indices by which trace words refer to them.
+    /// Returns the compiled conditions, in the order of the indices by which compiled traces refer
+    /// to them.
     pub fn predicates(&self) -> &[Predicate] {
         &self.predicates
     }

@@ -36,7 +36,7 @@ pub enum Binary {
 }
 
 impl Binary {
-    /// The binary operators, in the order of their codes in a trace file.
+    /// All binary operators, in the order of the numbers by which a trace file refers to them.
     pub const ALL: [Binary; 15] = [
         Binary::BitAnd,
         Binary::BitOr,
@@ -106,7 +106,7 @@ impl Binary {
     }
 }
 
-/// A branch condition as a tree of operators.
+/// A branch condition, or a part of one, as a tree of operators and their operands.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Expr {
     /// The value of a payload field or of another [`Operand`](super::Operand). Holds the operand's

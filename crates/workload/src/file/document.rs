@@ -7,8 +7,8 @@ use super::error::FileError;
 use super::places::{Places, Position};
 use super::tree::Workload;
 
-/// A workload read from a file. If the file is TOML, the document knows the line and column of each
-/// value.
+/// A workload together with its origin: the name of the file and, for a TOML file, the line and
+/// column of each value, for error messages.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Document {
     /// The workload that the file describes.
@@ -37,9 +37,9 @@ impl Document {
         &self.name
     }
 
-    /// Checks that the values of the workload are consistent with one another. Errors are, for
-    /// example: two services with one name, a path that does not begin with one chain of traces,
-    /// quantiles that are not in order, services that call one another in a cycle.
+    /// Checks that the values of the workload are consistent with one another. Examples of errors
+    /// are two services with the same name, a path whose first phase is not a single chain of
+    /// traces, quantiles that are not in order, and services that call one another in a cycle.
     ///
     /// # Errors
     /// [`FileError`] for the first value that is not allowed, with its position in a TOML file.
@@ -47,15 +47,15 @@ impl Document {
         check::workload(&self.workload).map_err(|refusal| self.locate(refusal))
     }
 
-    /// Returns the line and column in the file of the value at `path`, such as `services[0].sizes`,
-    /// or of the nearest value that contains it; `None` for a workload that was not read from TOML
-    /// text.
+    /// Returns the line and column in the file of the value at `path`, such as `services[0].sizes`.
+    /// If the file does not contain the value, returns the position of the nearest value around it.
+    /// `None` for a workload that was not read from TOML text.
     pub fn place(&self, path: &str) -> Option<Position> {
         self.places.of(path)
     }
 
-    /// Creates a file error from `refusal`, with the position of the refused value in the file if
-    /// the position is known ([`Document::place`]).
+    /// Creates a file error from `refusal`, the description of a value that is not allowed. Adds
+    /// the value's position in the file if it is known ([`Document::place`]).
     pub fn locate(&self, refusal: Refusal) -> FileError {
         FileError {
             file: self.name.clone(),

@@ -20,11 +20,13 @@ use crate::sizes::{LogNormal, PayloadSizes, QuantileTable, SizeDistribution, Siz
 
 impl Workload {
     /// Returns the size distributions of all messages of the workload. Services and chains without
-    /// sizes use those of the file's `defaults`, or else those of the preset `others`.
+    /// stated sizes have those of the file's `defaults`; if `defaults` has none, they have those of
+    /// the preset `others`.
     ///
     /// # Errors
-    /// [`Refusal`] for a CSV file that is not inlined yet ([`super::Document::inlined`]), and for
-    /// an invalid distribution, which [`super::Document::check`] also refuses.
+    /// [`Refusal`] if the file names a CSV file whose contents [`super::Document::inlined`] has not
+    /// inserted yet, and for an invalid distribution, which [`super::Document::check`] also
+    /// refuses.
     pub fn payload_sizes(&self, others: SizePreset) -> Result<PayloadSizes, Refusal> {
         let base = match &self.defaults.sizes {
             Some(sizes) => sizes.payloads("defaults.sizes")?,
@@ -73,9 +75,9 @@ impl Workload {
         defaults.has_waits()
     }
 
-    /// Returns the times that remote sides take to answer, as far as they hold for the whole
-    /// workload: those in the file's `defaults`, and those of `others` for traces without a time in
-    /// `defaults`.
+    /// Returns the times that remote sides take to answer in the whole workload: those in the
+    /// file's `defaults`, and those of `others` for traces that `defaults` does not list. Times
+    /// that single services or chains state are not included; [`Workload::own_wait`] returns them.
     pub fn remote_waits(&self, others: RemoteWaits) -> RemoteWaits {
         let mut waits = others;
         for (trace, wait) in &self.defaults.waits {
@@ -85,9 +87,9 @@ impl Workload {
     }
 
     /// Returns the distribution of the time that a remote side takes to answer to the trace
-    /// `trace`. The distribution of the chain at `place` takes precedence over that of the service
-    /// called `service`; `None` if the workload file gives neither. `place` is (index of the phase,
-    /// index of the chain in the phase).
+    /// `trace`, as the workload file states it for the chain at `place`, or else for the service
+    /// called `service`; `None` if the file states neither. `place` is (index of the phase, index
+    /// of the chain in the phase).
     pub fn own_wait(
         &self,
         service: &str,
@@ -103,9 +105,9 @@ impl Workload {
         found.next().map(Wait::distribution)
     }
 
-    /// Returns the arrival process of `service` at a mean rate of `rate_rps` requests per second;
-    /// `None` if the workload file states no process. Arrivals at given times are not scaled to
-    /// `rate_rps`.
+    /// Returns the arrival process of `service`, scaled to a mean rate of `rate_rps` requests per
+    /// second; `None` if the workload file states no process. Arrivals at given times are not
+    /// scaled.
     ///
     /// # Errors
     /// [`ArrivalsError`] for states of a bursty process or a table of rates that are not allowed.
@@ -150,8 +152,8 @@ impl Workload {
         }))
     }
 
-    /// Whether the workload file gives costs of operations: a service has `costs`, or the
-    /// `defaults` have a recording or the cost of each operation.
+    /// Returns whether the workload file states costs of operations: a service has `costs`, or
+    /// `defaults.costs` is a recording or lists the cost of each operation.
     pub fn has_own_costs(&self) -> bool {
         let own =
             |costs: &Costs| matches!(costs, Costs::Recording { .. } | Costs::Operations { .. });
@@ -159,9 +161,10 @@ impl Workload {
         of_services || self.defaults.costs.as_ref().is_some_and(own)
     }
 
-    /// Returns the times of application logic of the service called `name`, as the workload file
-    /// gives them. First, the (mean) time of each CPU phase in order; `None` for a phase without a
-    /// time. Second, the total time of the phases without a time; `None` if not given.
+    /// Returns the times of application logic that the workload file states for the service called
+    /// `name`, as a pair. First, the mean time of each CPU phase (phase of application logic) in
+    /// order; `None` for a phase without a stated time. Second, the total time of the phases
+    /// without a stated time; `None` if not stated.
     pub fn cpu_times(&self, name: &str) -> (Vec<Option<Time>>, Option<Time>) {
         let time = |us: f64| Time::from_ns_f64(us * 1e3);
         let Some(service) = self.service(name) else {
@@ -175,8 +178,9 @@ impl Workload {
         (own.collect(), service.app_us.map(time))
     }
 
-    /// Returns the distribution of the time of application logic in the phase with index `phase` of
-    /// the service called `name`; `None` if the time is not drawn for each request.
+    /// Returns the distribution from which the time of application logic is drawn for each request,
+    /// in the phase with index `phase` of the service called `name`; `None` if this time is not
+    /// random.
     pub fn drawn_cpu_time(&self, name: &str, phase: usize) -> Option<WaitDistribution> {
         match self.service(name)?.path.get(phase)? {
             Phase::Cpu(phase) => phase.cpu.drawn().map(Wait::distribution),
@@ -184,11 +188,14 @@ impl Workload {
         }
     }
 
-    /// Returns a cost profile of the services `paths` of this workload, derived from the paper's
-    /// shares of time. Of the costs in the workload file, only those of custom accelerators are
-    /// used. The costs of operations are chosen such that the services `reference` have the paper's
-    /// mean shares; the same costs apply to `paths`. `tcp_cost_ns` is the cost of a TCP operation
-    /// on a core, in ns. `waits` are the times that remote sides take to answer.
+    /// Returns the costs of the services `paths`, derived from the shares of time that the
+    /// AccelFlow paper prints for each kind of work. Costs in the workload file are ignored, except
+    /// for those of custom accelerators.
+    ///
+    /// The costs of operations are chosen such that the services `reference` have the paper's mean
+    /// shares; `paths` get the same costs. `image` has the traces, and `sizes` the message sizes.
+    /// `waits` are the times that remote sides take to answer, and `tcp_cost_ns` is the cost of a
+    /// TCP operation on a core, in ns.
     ///
     /// # Errors
     /// [`Refusal`] for a custom accelerator whose cost is not stated, and for costs that do not fit
@@ -217,8 +224,8 @@ impl Workload {
         Ok(Profile::together(parts, waits.clone()))
     }
 
-    /// Returns a copy of the workload in which no service with the paper's shares
-    /// ([`Costs::Paper`]) has its own cost of TCP, so that [`Workload::profile`] uses its argument
+    /// Returns a copy of the workload without the costs of TCP that services with costs from the
+    /// AccelFlow paper ([`Costs::Paper`]) state. [`Workload::profile`] then uses its argument
     /// `tcp_cost_ns` for all these services.
     pub fn with_one_tcp_cost(&self) -> Workload {
         let mut workload = self.clone();
@@ -230,19 +237,20 @@ impl Workload {
         workload
     }
 
-    /// Returns the cost profile of the services `paths` of this workload. The costs of a service
-    /// are its own in the workload file, else the file's `defaults.costs`, else the paper's shares
-    /// of time. `waits` are the times that remote sides take to answer.
+    /// Returns the costs of the services `paths`. Each service has the costs that it states in the
+    /// workload file, else those of `defaults.costs`, else costs derived from the AccelFlow paper's
+    /// shares of time. `image` has the traces, and `sizes` the message sizes. `waits` are the times
+    /// that remote sides take to answer.
     ///
-    /// Two arguments matter only for services with the paper's shares. The costs of operations are
-    /// chosen such that the services `reference` have the paper's mean shares; the same costs apply
-    /// to `paths`. `tcp_cost_ns` is the cost of a TCP operation on a core, in ns; a cost of TCP in
-    /// a service's own `costs` overrides it. A cost of TCP in `defaults.costs` is ignored here: the
-    /// caller passes it as `tcp_cost_ns`.
+    /// `reference` and `tcp_cost_ns` matter only for costs derived from the paper's shares. The
+    /// costs of operations are chosen such that the services `reference` have the paper's mean
+    /// shares; `paths` get the same costs. `tcp_cost_ns` is the cost of a TCP operation on a core,
+    /// in ns; a cost of TCP in a service's own `costs` overrides it. A cost of TCP in
+    /// `defaults.costs` is ignored here: the caller passes it as `tcp_cost_ns`.
     ///
     /// # Errors
-    /// [`Refusal`] for costs that do not fit a service, for measured costs, and for the cost of an
-    /// operation or a time of application logic that a service needs and that is not stated.
+    /// [`Refusal`] for costs that do not fit a service, for measured costs, and for a cost of an
+    /// operation or a time of application logic that a service needs but the file does not state.
     pub fn profile(
         &self,
         paths: &[services::Service],
@@ -351,8 +359,9 @@ fn missing(error: &StatedCostsError, place: &str, image: &Image) -> Refusal {
 }
 
 impl Costs {
-    /// Returns the cost of a TCP operation on a core, in ns; `None` unless these are costs from the
-    /// paper's shares ([`Costs::Paper`]) with a stated cost of TCP.
+    /// Returns the cost of a TCP operation on a core, in ns, that is stated for costs from the
+    /// AccelFlow paper ([`Costs::Paper`]); `None` if it is not stated, or if the costs have another
+    /// source.
     pub fn tcp_cost_ns(&self) -> Option<f64> {
         match self {
             Costs::Paper { tcp_cost_ns } => *tcp_cost_ns,
@@ -406,7 +415,7 @@ impl Costs {
 }
 
 impl SizesPreset {
-    /// Returns the corresponding preset of [`crate::sizes`].
+    /// Returns the preset of message sizes with the same name in [`crate::sizes`].
     pub const fn preset(self) -> SizePreset {
         match self {
             SizesPreset::SocialNetwork => SizePreset::SocialNetwork,
@@ -478,9 +487,9 @@ impl Sizes {
 }
 
 impl Wait {
-    /// Returns the distribution of times that this value of a workload file describes. The value
-    /// must not name a CSV file: [`super::Document::inlined`] replaces the name by the file's
-    /// contents.
+    /// Returns the distribution of times that this value of a workload file describes. A value that
+    /// names a CSV file gives times of 0 until [`super::Document::inlined`] has replaced the name
+    /// by the file's contents.
     pub fn distribution(&self) -> WaitDistribution {
         let time = |us: f64| Time::from_ns_f64(us * 1e3);
         match self {

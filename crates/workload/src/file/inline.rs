@@ -17,9 +17,9 @@ use super::values::{Arrivals, Costs, Duration, MessageSizes, Size, Sizes, Wait};
 pub const MAX_FILE_BYTES: u64 = 256 << 20;
 
 impl Document {
-    /// Returns the document with each name of a file replaced by the contents of the file: traces,
+    /// Returns the document with the contents of files in place of their names, for traces,
     /// recordings and CSV files. File names are relative to `folder`. `modules` maps the name of
-    /// each Python module that the workload names to the text of the module's traces.
+    /// each Python module in the workload to the text of the traces that the module registers.
     ///
     /// # Errors
     /// [`FileError`] for a file that cannot be read or whose contents are not of the expected kind,

@@ -49,8 +49,9 @@ impl Workload {
         Ok(stated.collect())
     }
 
-    /// Returns the speedup over a core of each custom accelerator, by its index in
-    /// [`Image::kinds`]; `None` where the workload file does not state a speedup.
+    /// Returns the speedup over a core of each custom accelerator that the traces of `image` call,
+    /// in the order of [`Image::kinds`]; `None` for an accelerator whose speedup the workload file
+    /// does not state.
     ///
     /// # Errors
     /// [`Refusal`] if the workload file states the cost of an accelerator that no trace of `image`

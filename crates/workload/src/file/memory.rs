@@ -13,12 +13,12 @@ use super::values::Wait;
 use crate::services::{ChainWalk, MAX_WAYS, PhaseWalk, Place, ServiceError};
 
 impl Workload {
-    /// Returns the trace memory of the workload: the paper's traces, then the traces of the
-    /// workload file.
+    /// Returns the trace memory of the workload, which holds the compiled traces: those of the
+    /// AccelFlow paper, then those of the workload file.
     ///
     /// # Errors
-    /// [`Refusal`] for traces that are not inlined yet ([`super::Document::inlined`]), that cannot
-    /// be parsed, that have the name of a trace of the paper, or that are invalid.
+    /// [`Refusal`] for traces in files that [`super::Document::inlined`] has not inserted yet, and
+    /// for traces that cannot be parsed, have the name of a trace of the paper, or are invalid.
     pub fn memory(&self) -> Result<Image, Refusal> {
         let whole = |error: &dyn std::fmt::Display| {
             Refusal::new(
@@ -87,15 +87,15 @@ impl Workload {
         Ok(found)
     }
 
-    /// Checks that the traces of `image` can run all chains of the workload, for both values of
-    /// every random payload field. Returns warnings about likely mistakes: traces of the file that
-    /// no service uses, paths that send no response, and values without effect, such as the waits
-    /// of traces that a chain never enters.
+    /// Checks that the traces of `image` can run all chains of the workload, for both values (0 and
+    /// 1) of every random payload field. Returns warnings about likely mistakes: traces of the file
+    /// that no service uses, paths that send no response, and values without effect, such as the
+    /// waits of traces that a chain never enters.
     ///
     /// # Errors
     /// [`Refusal`] for the first value that does not fit `image`: a chain that cannot run, the wait
     /// of an unknown trace, a value other than 0 and 1 of a fact that branches test as a bit, or a
-    /// call by a chain that waits for no answer.
+    /// call of a service by a chain that waits for no answer.
     pub fn check_traces(&self, image: &Image) -> Result<Vec<String>, Refusal> {
         self.check_waits(image)?;
         self.check_bits(image)?;

@@ -4,8 +4,8 @@ use super::tree;
 use crate::services::{Chain, FactOdds, Odds, OddsError, Phase, Service, ServiceError};
 
 impl tree::Workload {
-    /// Returns the workload's services as paths of CPU phases and chains of traces, in the order of
-    /// the file.
+    /// Returns the services of the workload, in the order of the file. Each service has a path of
+    /// phases: application logic on a core, or chains of traces on accelerators.
     ///
     /// # Errors
     /// None for a workload that [`super::Document::check`] has accepted.
@@ -18,9 +18,9 @@ impl tree::Workload {
         self.services.iter().find(|service| service.name == name)
     }
 
-    /// Returns the probabilities of the random payload values of a chain of the service called
-    /// `name`. `place` is (index of the phase, index of the chain in the phase). An unknown chain
-    /// has no probabilities.
+    /// Returns the probabilities of the payload values that are random in one chain of the service
+    /// called `name`. `place` is (index of the phase, index of the chain in the phase). For an
+    /// unknown chain, the result is empty.
     pub fn fact_odds(&self, name: &str, place: (usize, usize)) -> FactOdds {
         let mut chains = self
             .service(name)
@@ -40,7 +40,8 @@ impl tree::Workload {
 }
 
 impl tree::Service {
-    /// Returns the service as a path of CPU phases and chains of traces.
+    /// Converts the service from its form in a workload file to the form that the simulator runs: a
+    /// path of phases.
     ///
     /// # Errors
     /// None for a service that [`super::Document::check`] has accepted.
@@ -56,14 +57,14 @@ impl tree::Service {
         Service::new(&self.name, self.method(), phases.collect())
     }
 
-    /// Returns the name of the remote procedure that clients call.
+    /// Returns the name of the remote procedure that clients call; by default the service's name.
     pub fn method(&self) -> &str {
         self.method.as_deref().unwrap_or(&self.name)
     }
 
     /// Returns all chains of traces of the service as (index of the phase, index of the chain in
-    /// the phase, chain). A chain with `times` = n appears n times in a row, each time with its own
-    /// index.
+    /// the phase, chain). A chain that runs n times in parallel (`times` = n) appears n times in a
+    /// row, each time with its own index.
     pub fn chains(&self) -> impl Iterator<Item = (usize, usize, &tree::Chain)> {
         self.path.iter().enumerate().flat_map(|(phase, part)| {
             let each = part.chains().iter();

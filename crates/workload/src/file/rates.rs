@@ -10,13 +10,13 @@ use super::values::Arrivals;
 /// this set.
 pub const EQUAL: &str = "equal";
 
-/// The name of the set of arrival rates that consists of the rates stated by the services
-/// themselves.
+/// The name of the set of arrival rates in which each service has the rate that it states itself in
+/// the workload file.
 pub const OWN: &str = "own";
 
 impl Workload {
-    /// Returns the names of the sets of rates that can divide a total arrival rate among the
-    /// services: [`EQUAL`], [`OWN`] if any service states a rate, and the sets in the workload
+    /// Returns the names of the sets of arrival rates, each of which can divide a total rate among
+    /// the services: [`EQUAL`], [`OWN`] if any service states a rate, and the sets in the workload
     /// file.
     pub fn rate_names(&self) -> Vec<&str> {
         let own = self.has_own_rates().then_some(OWN);
@@ -32,10 +32,10 @@ impl Workload {
         self.services.iter().any(of)
     }
 
-    /// Returns the mean arrival rate of `service`, in requests per second. The service's own values
-    /// take precedence over the `defaults`, and a stated rate over the rate of an arrival process.
-    /// Without any of these, the rate is 0 for a service that other services call, and otherwise
-    /// `None`.
+    /// Returns the mean arrival rate of `service`, in requests per second. Values of the service
+    /// itself take precedence over those of the file's `defaults`, and a stated rate takes
+    /// precedence over the rate of an arrival process. If the file states none of these, returns 0
+    /// for a service that other services call, else `None`.
     pub fn rate_of(&self, service: &Service) -> Option<f64> {
         let stated = service.stated_rate();
         let stated = stated.or(self.defaults.rate_rps.map(|rate| rate.0));
@@ -61,9 +61,9 @@ impl Workload {
         chains.any(|(_, _, chain)| chain.calls.as_deref() == Some(&service.name))
     }
 
-    /// Returns the mean over all services of [`Workload::rate_of`], in requests per second; `None`
-    /// if a service has no rate. Services with rate 0, which only other services call, do not
-    /// count.
+    /// Returns the mean of the services' arrival rates ([`Workload::rate_of`]), in requests per
+    /// second; `None` if a service has no rate. Services with rate 0, which only other services
+    /// call, do not count.
     pub fn mean_rate(&self) -> Option<f64> {
         // If all have one default rate, the mean is that rate exactly.
         if !self
@@ -81,12 +81,12 @@ impl Workload {
     }
 
     /// Returns the arrival rate of each service divided by the mean rate of the services, in the
-    /// order of the workload file. The rates are those of the set called `name`; `None` for an
-    /// unknown name. `scaled` is true if the scenario gives the mean rate.
+    /// order of the workload file. `name` is the set of arrival rates to use; `None` for an unknown
+    /// name. `scaled` is true if the scenario (not the workload file) gives the mean rate.
     ///
-    /// For the set [`OWN`], the result for a service is its `rate_share`, or its rate
-    /// ([`Workload::rate_of`]) divided by the mean rate. If a service has both, `rate_share` takes
-    /// precedence only if `scaled` is true. A service with neither has 1.
+    /// In the set [`OWN`], a service that states `rate_share` has this value, and a service with a
+    /// rate ([`Workload::rate_of`]) has the rate divided by the mean rate. For a service with both,
+    /// `rate_share` takes precedence only if `scaled` is true. A service with neither has 1.
     pub fn rate_shares(&self, name: &str, scaled: bool) -> Option<Vec<f64>> {
         if name == EQUAL {
             return Some(vec![1.0; self.services.len()]);

@@ -76,9 +76,9 @@ pub struct Printed {
     pub branching_share: f64,
 }
 
-/// The origin of an imported workload: the files that were read, and what the importer understood,
-/// guessed and dropped. The fields `understood`, `guessed` and `dropped` map each remark to the
-/// number of times it applies.
+/// The origin of an imported workload: the imported files, and remarks on what the importer
+/// understood, guessed and dropped. The fields `understood`, `guessed` and `dropped` map each
+/// remark to the number of times it applies.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Origin {
@@ -108,7 +108,8 @@ pub struct OriginFile {
     pub sha256: String,
 }
 
-/// One or more traces, given by exactly one of the fields `source`, `file` and `module`.
+/// One or more traces (short programs of accelerator calls), given by exactly one of the fields
+/// `source`, `file` and `module`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Traces {
@@ -233,7 +234,8 @@ pub struct Service {
 /// The largest number of phases of a service.
 pub const MAX_PHASES: usize = 1_000;
 
-/// A phase of a service's path: chains of traces, or application logic.
+/// A phase of a service's path: either chains of traces on accelerators, or application logic on a
+/// core.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Phase {
@@ -294,8 +296,9 @@ pub struct Timed {
     pub cpu_us: f64,
 }
 
-/// Application logic whose time is drawn for each request, or comes from the service's `app_us` or
-/// else from the source of the service's costs.
+/// Application logic without a fixed stated time. Its time is drawn from a distribution for each
+/// request, or else comes from the service's `app_us` or, without `app_us`, from the source of the
+/// service's costs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Cpu {
@@ -304,7 +307,7 @@ pub struct Cpu {
     pub cpu: CpuTime,
 }
 
-/// The core time of application logic.
+/// The time that application logic takes on a core.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum CpuTime {
@@ -315,7 +318,8 @@ pub enum CpuTime {
     Drawn(Wait),
 }
 
-/// A chain of traces: a first trace and all traces that its tails lead to.
+/// A chain of traces: a first trace, and all traces that follow it through tails (a tail names the
+/// next trace).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Chain {

@@ -48,8 +48,8 @@ pub enum Arrivals {
     },
 }
 
-/// A named set of states for bursty arrivals: rates relative to the mean rate, with their
-/// probabilities.
+/// A named set of states for bursty arrivals. A state is an arrival rate, relative to the mean
+/// rate, and its probability.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ArrivalsPreset {
@@ -116,7 +116,7 @@ pub enum SizesPreset {
     HyperCompressBench,
 }
 
-/// The sizes of the messages of a chain.
+/// The sizes of the messages of one chain of traces, before compression.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum MessageSizes {
@@ -225,8 +225,8 @@ pub struct KindCost {
     pub speedup: Option<f64>,
 }
 
-/// A distribution of times: until a remote side answers, of application logic, or of a message on
-/// the network.
+/// A distribution of times: how long a remote side takes to answer, application logic takes on a
+/// core, or a message takes on the network.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Wait {

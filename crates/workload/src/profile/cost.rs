@@ -6,8 +6,8 @@ use accelflow_units::{Bytes, Time};
 
 use super::number::{ProfileParameter, number};
 
-/// The cost of an operation on a core: a constant part, and a part proportional to the size of the
-/// payload.
+/// The time that an operation takes on a core: a constant part, and a part proportional to the size
+/// of the payload.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cost {
     mean: Time,
@@ -27,8 +27,8 @@ impl Cost {
         Cost { mean, size_share }
     }
 
-    /// Returns the cost for a payload of mean size, which is also the mean cost for any
-    /// distribution of sizes.
+    /// Returns the cost for a payload of mean size. It is also the mean cost for any distribution
+    /// of sizes with this mean, since the cost grows linearly with the size.
     pub fn mean(self) -> Time {
         self.mean
     }
@@ -38,8 +38,8 @@ impl Cost {
         self.size_share
     }
 
-    /// Returns the cost for a payload of `size`, if the mean size is `mean_size`. If `mean_size` is
-    /// zero, returns the mean cost.
+    /// Returns the cost for a payload of size `size`, where `mean_size` is the mean size of all
+    /// payloads. If `mean_size` is zero, returns the mean cost.
     #[inline]
     pub fn at(self, size: Bytes, mean_size: Bytes) -> Time {
         if mean_size == Bytes(0) {
@@ -51,7 +51,7 @@ impl Cost {
     }
 }
 
-/// The measured payload sizes of an operation, each the median over the measured calls.
+/// The measured input and output size of an operation, each the median over the measured calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Payload {
     /// The size of the data that the operation reads.
@@ -60,12 +60,12 @@ pub struct Payload {
     pub output: Bytes,
 }
 
-/// The default shares of the operations' mean costs that are proportional to the payload's size,
-/// indexed by [`Accel::index`]: one half for operations that process every byte, and zero for RPC
-/// and LdB, which read headers.
+/// The default share of each operation's mean cost that is proportional to the payload's size. The
+/// index is [`Accel::index`]. The share is one half for operations that process every byte, and
+/// zero for RPC and LdB (load balancing), which read only headers.
 ///
-/// Provenance: assumed. The paper prints no cost by size. One half lies between a cost per message
-/// and a cost per byte; the mean cost is the same for any value.
+/// Provenance: assumed. The AccelFlow paper prints no cost by size. One half lies between a cost
+/// per message and a cost per byte; the mean cost is the same for any value.
 pub const ASSUMED_SIZE_SHARES: [f64; Accel::COUNT] = [0.5, 0.5, 0.5, 0.0, 0.5, 0.5, 0.5, 0.5, 0.0];
 
 pub(super) fn size_share_parameters(

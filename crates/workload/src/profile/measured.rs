@@ -20,7 +20,8 @@ use super::size_shares::SizeShares;
 use super::waits::{RemoteWaits, WaitDistribution};
 use crate::services::{ChainWalk, Operation, PhaseWalk, RecordedRequests, Service};
 
-/// Whether a profile uses the medians or the distributions of the times in a recording.
+/// Whether the costs from a recording are the medians of the recorded times, or are drawn from
+/// their distributions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum RecordedTimes {
     /// Every request takes the recorded medians. Time outside of accelerator calls and application
@@ -34,8 +35,8 @@ pub enum RecordedTimes {
     Distribution,
 }
 
-/// Options of [`Profile::from_recording`]: values that a recording does not contain, and how its
-/// times are used.
+/// Options of [`Profile::from_recording`]: values that a recording does not contain, and whether
+/// medians or distributions of its times are used.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RecordingOptions {
     /// The share of each operation's cost that is proportional to the payload's size, indexed by
@@ -64,13 +65,13 @@ impl Default for RecordingOptions {
 }
 
 impl Profile {
-    /// Creates the cost profile of `services` from `recording`, operation by operation.
+    /// Creates the costs of `services` from the measurements in `recording`, operation by
+    /// operation. `image` has the services' traces. Services of the recording that are not in
+    /// `services` are ignored.
     ///
-    /// Services of the recording that `services` does not have are ignored.
-    ///
-    /// The CPU phases of a service that were not measured all take the same time: if every CPU phase
-    /// of the service took this time, application logic would be 20.7 % of the time for tax and
-    /// application logic, as in the paper.
+    /// All CPU phases (phases of application logic) of a service that were not measured take the
+    /// same time. It is chosen as if no CPU phase were measured: application logic would then be
+    /// 20.7 % of the core time of an invocation, as in the AccelFlow paper.
     ///
     /// # Errors
     /// [`RecordingError`] for an unknown format or version, if the recording lacks one of

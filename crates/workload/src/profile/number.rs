@@ -2,8 +2,8 @@
 
 use accelflow_parameters::{Kind, Parameter, Provenance};
 
-/// A number that a cost profile uses, such as `tcp_cost_ns`, with its value (stored as the
-/// default), unit and origin.
+/// A number on which a cost profile depends, such as `tcp_cost_ns`, with its unit and origin. The
+/// field `default` holds its value.
 pub type ProfileParameter = Parameter<String>;
 
 /// The number called `key`, whose unit is the suffix of the name; a share if the suffix is not a

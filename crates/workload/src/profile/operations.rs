@@ -11,8 +11,8 @@ use super::waits::RemoteWaits;
 use crate::services::{ChainWalk, PhaseWalk, RecordedRequests, Service, ServiceError};
 use crate::sizes::{MessagePlace, PayloadSizes};
 
-/// The cost of an operation on a core, as a workload file states it: a part per message and a part
-/// per byte.
+/// The cost of an operation on a core, as a workload file states it: a constant part per message,
+/// and a part per byte.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StatedCost {
     /// The constant part of the cost, for each message, in ns.
@@ -28,7 +28,8 @@ pub struct StatedCost {
 /// operations whose cost is not stated.
 pub type StatedCosts = [Option<StatedCost>; Accel::MOST];
 
-/// The error for a service whose costs cannot be computed from stated costs of operations.
+/// The error of a service whose costs cannot be computed from the stated costs of operations, for
+/// example because one is missing.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum StatedCostsError {
     /// The service is invalid, or does not fit the trace memory.
@@ -47,8 +48,9 @@ pub enum StatedCostsError {
 }
 
 impl StatedCost {
-    /// Returns the cost of the operation on messages whose mean size is `mean`. The part per byte
-    /// becomes the share of the cost that is proportional to the message's size.
+    /// Returns this cost as a function of the message's size, for messages whose mean size is
+    /// `mean`. The part per byte becomes the share of the cost that is proportional to the size:
+    /// 100 ns and 1 ns per byte give, at a mean size of 300 bytes, 400 ns with a share of 0.75.
     pub fn at_mean(self, mean: Bytes) -> Cost {
         let of_size = self.ns_per_byte * mean.get() as f64;
         let whole = self.ns + of_size;
@@ -58,9 +60,9 @@ impl StatedCost {
 }
 
 impl Profile {
-    /// Creates the cost profile of `service` from stated costs per message and per byte, with
-    /// `sizes` as the sizes of its messages. Application logic takes no time;
-    /// [`Profile::with_cpu_times`] sets its time.
+    /// Creates the cost profile of `service` from the costs of operations in `costs`, stated per
+    /// message and per byte. `sizes` has the sizes of the service's messages, and `image` its
+    /// traces. Application logic takes no time until [`Profile::with_cpu_times`] sets its time.
     ///
     /// # Errors
     /// [`StatedCostsError`] for an operation of the service without a cost, and the errors of
@@ -130,9 +132,9 @@ impl Profile {
     }
 
     /// Replaces the times of application logic of each service. `times` maps the name of a service
-    /// to two values. The first has a time or `None` for each CPU phase in order. The second is the
-    /// total time of the phases with `None`, which take equal parts; if it is `None`, these phases
-    /// are unchanged.
+    /// to a pair. First, the time of each CPU phase (phase of application logic) in order, or
+    /// `None`. Second, the total time of the phases that have `None`, each of which takes an equal
+    /// part; if the total is also `None`, these phases keep their times.
     #[must_use]
     pub fn with_cpu_times(
         mut self,

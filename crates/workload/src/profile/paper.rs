@@ -10,7 +10,8 @@ use super::services::{Drawn, OperationProfile, PhaseProfile, Profile, ServicePro
 use super::waits::RemoteWaits;
 use crate::services::{PhaseWalk, RecordedRequests, Service, ServiceError};
 
-/// A kind of work in the paper's breakdown of a service's time (AccelFlow, section III, Q1).
+/// A kind of work among those into which the AccelFlow paper divides a service's time (section III,
+/// Q1), such as TCP or application logic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ShareKind {
     /// The TCP stack, for sending and receiving alike.
@@ -41,7 +42,8 @@ impl ShareKind {
         ShareKind::App,
     ];
 
-    /// Returns the kind of work that accelerator `accel` does; `None` for custom accelerators.
+    /// Returns the kind of work that accelerator `accel` does, such as `Crypt` for encryption and
+    /// decryption; `None` for custom accelerators.
     pub const fn of(accel: Accel) -> Option<ShareKind> {
         Some(match accel {
             Accel::Tcp => ShareKind::Tcp,
@@ -54,7 +56,7 @@ impl ShareKind {
         })
     }
 
-    /// Returns the paper's name for this kind of work.
+    /// Returns the AccelFlow paper's name for this kind of work, such as `(De)Encr`.
     pub const fn name(self) -> &'static str {
         match self {
             ShareKind::Tcp => "TCP",
@@ -68,13 +70,14 @@ impl ShareKind {
     }
 }
 
-/// The mean share of each kind of work in the time of one invocation of a SocialNetwork service.
-/// Shares are from 0 to 1, in the order of [`ShareKind::ALL`].
+/// The mean share of time, from 0 to 1, that one invocation of a SocialNetwork service spends on
+/// each kind of work, in the order of [`ShareKind::ALL`].
 ///
-/// Provenance: paper, section III, Q1. The printed shares add up to 99.9 %.
+/// Provenance: AccelFlow paper, section III, Q1. The printed shares add up to 99.9 %.
 pub const PAPER_SHARES: [f64; 7] = [0.256, 0.146, 0.032, 0.224, 0.095, 0.039, 0.207];
 
-/// The interpretation of the mean shares of time that the paper prints.
+/// The interpretation of the mean shares of time that the AccelFlow paper prints: means over the
+/// services, or shares of the sum of all services' times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Averaging {
     /// The mean of the shares of the single services, so that all services count equally: the mean
@@ -87,7 +90,8 @@ pub enum Averaging {
     Time,
 }
 
-/// The values that [`Profile::paper`] needs in addition to the paper's shares of time.
+/// The values that [`Profile::paper`] needs in addition to the shares of time in the AccelFlow
+/// paper, such as the cost of a TCP operation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PaperOptions {
     /// The cost of a TCP operation on a core. All other costs scale with it.
@@ -121,7 +125,8 @@ impl Default for PaperOptions {
     }
 }
 
-/// The error of services or options for which the paper's shares of time do not determine costs.
+/// The error of services or options for which costs cannot be derived from the shares of time in
+/// the AccelFlow paper.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum PaperProfileError {
     /// A service is invalid, or does not fit the trace memory.
@@ -155,12 +160,13 @@ pub enum PaperProfileError {
 }
 
 impl Profile {
-    /// Creates the cost profile with which `services` spend the paper's mean share of their time on
-    /// each kind of work.
+    /// Creates the costs of `services` from the mean shares of time that the AccelFlow paper
+    /// prints: with these costs, the services spend on average the printed share of their time on
+    /// each kind of work. `image` has the services' traces.
     ///
     /// Values that the paper does not print are assumed as simply as possible: all operations of a
     /// kind cost the same in all services (so compression costs as much as decompression), and
-    /// every CPU phase takes the same time.
+    /// every CPU phase (phase of application logic) takes the same time.
     ///
     /// # Errors
     /// [`PaperProfileError`] for services that `image` cannot run or that all lack a kind of
@@ -173,13 +179,13 @@ impl Profile {
         Profile::paper_like(services, services, image, options)
     }
 
-    /// Creates the cost profile of `services` with the costs that [`Profile::paper`] derives for
-    /// the services `reference`.
+    /// Creates the costs of `services` from the costs of operations that [`Profile::paper`] derives
+    /// for other services, `reference`. `image` has the traces of both.
     ///
-    /// This is for suites whose shares of time the paper does not print. The paper's "services from
-    /// other suites are similar" (section III, Q1) is read as: equal operations cost the same, so
-    /// the shares of a service follow from its operations. This also holds for operations that are
-    /// only on less common paths of a service.
+    /// Use this for suites whose shares of time the AccelFlow paper does not print. The paper's
+    /// statement "services from other suites are similar" (section III, Q1) is taken to mean that
+    /// equal operations cost the same, so that the shares of a service follow from its operations.
+    /// This also holds for operations that are only on less common paths of a service.
     ///
     /// # Errors
     /// [`PaperProfileError`] for services or reference services that `image` cannot run, for a kind
@@ -227,8 +233,8 @@ impl Profile {
     }
 }
 
-/// Returns the mean share of each kind of work in the core time of the services of `profile`.
-/// Shares are from 0 to 1, in the order of [`ShareKind::ALL`].
+/// Returns the share of core time, from 0 to 1, that the services of `profile` spend on each kind
+/// of work, in the order of [`ShareKind::ALL`]. `averaging` states how the services are averaged.
 pub fn shares(profile: &Profile, averaging: Averaging) -> [f64; 7] {
     let times = profile.services().iter().map(|service| {
         let mut of = [0.0; 7];

@@ -19,13 +19,13 @@ const PROBABILITIES: [f64; 22] = [
 ];
 
 /// Returns the distribution of `samples`, times in ns, as a table of 22 points (probability,
-/// quantile in ns) with the same mean as the samples. Between points, times are evenly distributed.
-/// The table is empty if there are no samples.
+/// quantile in ns). Between points, times are evenly distributed. The table is empty if there are
+/// no samples.
 ///
-/// The last point is not the longest sample. It is chosen such that the last interval has the same
-/// mean as the samples in it; otherwise a single long sample would weigh as much as half of the
-/// interval. Then all times are multiplied by a factor close to 1, so that the table has the same
-/// mean as the samples.
+/// The table has the same mean as the samples. For this, its last time is not the longest sample,
+/// since a single long sample would then weigh as much as half of the last interval. The last time
+/// is chosen such that the last interval has the same mean as the samples in it. Then all times are
+/// multiplied by a factor close to 1, which makes the means equal.
 pub fn quantiles(samples: &[f64]) -> RecordedQuantiles {
     let mut sorted = samples.to_vec();
     sorted.sort_by(f64::total_cmp);

@@ -8,27 +8,29 @@ use serde::{Deserialize, Serialize};
 
 use crate::services::ServiceError;
 
-/// The value of the member `format` of every recording.
+/// The value of the JSON member `format` in every recording, by which a reader recognizes the
+/// format.
 pub const FORMAT: &str = "accelflow-recording";
 
 /// The version of the recording format that this crate writes.
 pub const VERSION: u32 = 5;
 
-/// The versions of the recording format that this crate reads. Version 2 added requests, version 3
-/// calibrations, version 4 quantiles and times outside of accelerator calls, and version 5 calls
-/// grouped by size.
+/// The versions of the recording format that this crate reads. Version 2 added single requests,
+/// version 3 calibrations, version 4 quantiles and times outside of accelerator calls, and version
+/// 5 calls grouped by input size.
 pub const READ_VERSIONS: [u32; 5] = [1, 2, 3, 4, 5];
 
-/// A distribution of times as a table: pairs of a probability and the quantile in ns. Empty if the
-/// recording has no such table.
+/// A distribution of times as a table of quantiles: pairs of a probability, from 0 to 1, and the
+/// time in ns that this share of the times does not exceed. Empty if the recording has no such
+/// table.
 pub type RecordedQuantiles = Vec<(f64, f64)>;
 
-/// The largest number of groups of requests ([`RecordedRequest`]) that a recording may have per
-/// service.
+/// The largest number of groups of equal requests ([`RecordedRequest`]) that a recording may have
+/// for each service.
 pub const MAX_REQUESTS: usize = 4_096;
 
-/// A file of the costs, sizes and payload values that the runtime measured on real messages
-/// (`docs/recording-format.md`).
+/// A recording: the costs, message sizes and payload values that the runtime measured on real
+/// messages. `docs/recording-format.md` specifies its JSON file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Recording {
@@ -45,7 +47,7 @@ pub struct Recording {
     pub services: Vec<RecordedService>,
 }
 
-/// The measurements of one service on its most common path.
+/// The measurements of one service. Its phases were measured on the most common path.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RecordedService {
@@ -67,7 +69,8 @@ pub struct RecordedService {
     pub requests: Vec<RecordedRequest>,
 }
 
-/// A calibration: the measurement of a service's costs in several rounds.
+/// The result of a calibration, which measures a service's costs several times (in rounds), to show
+/// how much they vary.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Calibration {
@@ -78,8 +81,8 @@ pub struct Calibration {
     pub waited_ratio: Option<f64>,
 }
 
-/// The time of requests outside of accelerator calls and application logic: kernel, sockets,
-/// scheduling.
+/// The measured time of requests that is neither in accelerator calls nor in application logic,
+/// such as time in the kernel, in sockets and in scheduling.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RecordedOutside {
@@ -107,7 +110,8 @@ pub struct RecordedRequest {
     pub facts: Vec<Vec<BTreeMap<String, BTreeMap<String, i64>>>>,
 }
 
-/// The measurements of one phase of a service's path.
+/// The measurements of one phase of a service: of its application logic, or of its chains of
+/// traces.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum RecordedPhase {
@@ -144,7 +148,8 @@ pub enum Direction {
     Send,
 }
 
-/// The measurements of one accelerator call of a chain.
+/// The measurements of one accelerator call in a chain of traces (a step), over all measured
+/// invocations.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RecordedStep {
@@ -176,7 +181,8 @@ pub struct RecordedStep {
     pub samples: u64,
 }
 
-/// The calls of one step whose inputs have about the same size.
+/// A group of measured calls of one step (one accelerator call in a chain) whose inputs have about
+/// the same size.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RecordedSize {
@@ -188,7 +194,7 @@ pub struct RecordedSize {
     pub cost_ns: f64,
 }
 
-/// The place of an error in a recording.
+/// The place of an error in a recording: service, phase, chain and step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spot {
     /// The name of the service.
@@ -427,8 +433,9 @@ pub enum RecordingError {
 }
 
 impl Recording {
-    /// Creates a recording without services, of the version [`VERSION`]. `machine` describes the
-    /// machine on which it is made, `date` is `YYYY-MM-DD`.
+    /// Creates a recording without services, in the format's version [`VERSION`]. `machine`
+    /// describes the machine on which the recording is made, and `date` is its date as
+    /// `YYYY-MM-DD`.
     pub fn new(machine: &str, date: &str) -> Recording {
         Recording {
             format: FORMAT.to_owned(),
@@ -452,8 +459,9 @@ impl Recording {
         Recording::from_json(&text)
     }
 
-    /// Reads a recording from JSON text. [`Recording::check`] checks its values, and
-    /// [`Profile::from_recording`](super::Profile::from_recording) checks it against services.
+    /// Reads a recording from JSON text. Its values are not checked yet: [`Recording::check`]
+    /// checks them, and [`Profile::from_recording`](super::Profile::from_recording) checks whether
+    /// they fit services.
     ///
     /// # Errors
     /// [`RecordingError::Json`] for text that is not the JSON of a recording,
@@ -486,10 +494,10 @@ impl Recording {
         }
     }
 
-    /// Returns what [`super::RecordedTimes::Distribution`] needs but this recording lacks. There
-    /// are four kinds of such data. Each kind that at least one service lacks gives one sentence,
-    /// which names the services without it; the list is empty if nothing is lacking. Recordings
-    /// before version 4 lack all four kinds.
+    /// Returns sentences on the data that this recording lacks but
+    /// [`super::RecordedTimes::Distribution`] needs. There are four kinds of such data. Each kind
+    /// that at least one service lacks gives one sentence with the names of these services; the
+    /// list is empty if nothing is lacking. Recordings before version 4 lack all four kinds.
     pub fn lacks(&self) -> Vec<String> {
         type Has = fn(&RecordedService) -> bool;
         let parts: [(&str, Has); 4] = [

@@ -23,7 +23,8 @@ pub struct OperationProfile {
     pub spread: Option<WaitDistribution>,
 }
 
-/// The costs of one phase of a service.
+/// The core times of one phase of a service: that of its application logic, or those of its
+/// accelerator calls.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PhaseProfile {
     /// Application logic. Holds its time on a core.
@@ -33,8 +34,8 @@ pub enum PhaseProfile {
     Traces(Vec<Vec<OperationProfile>>),
 }
 
-/// The time of a request outside of accelerator calls and application logic: kernel, sockets,
-/// scheduling.
+/// The time of a request that is neither in accelerator calls nor in application logic, such as
+/// time in the kernel, in sockets and in scheduling.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct OutsideTimes {
     /// The distribution of the server's processor time for a request outside of accelerator calls
@@ -54,7 +55,8 @@ pub(super) struct Drawn {
     pub(super) outside: OutsideTimes,
 }
 
-/// A service with the costs of its operations and of its application logic.
+/// A service with the costs of its accelerator calls and of its application logic, as times on a
+/// core.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServiceProfile {
     pub(super) service: Service,
@@ -74,19 +76,22 @@ impl ServiceProfile {
         &self.phases
     }
 
-    /// Returns the requests to the service that were recorded one by one; empty if there are none.
+    /// Returns the recorded requests to the service, with the payload values of each; empty if no
+    /// requests were recorded one by one.
     pub fn requests(&self) -> &RecordedRequests {
         &self.requests
     }
 
-    /// Returns the distribution of the time of application logic in the phase with index `phase`,
-    /// whose mean is the phase's time; `None` if the time is not drawn for each request.
+    /// Returns the distribution from which the time of application logic in the phase with index
+    /// `phase` is drawn for each request. Its mean is the phase's time. `None` if every request
+    /// takes the same time.
     pub fn app_spread(&self, phase: usize) -> Option<&WaitDistribution> {
         self.drawn.app.get(phase)?.as_ref()
     }
 
-    /// Returns the time of a request outside of accelerator calls and application logic. Both parts
-    /// are `None` unless a recording has them and its distributions are used.
+    /// Returns the time of a request that is neither in accelerator calls nor in application logic.
+    /// Both of its parts, `core` and `client`, are `None` unless the costs come from a recording
+    /// that has them, and its distributions are used.
     pub fn outside(&self) -> &OutsideTimes {
         &self.drawn.outside
     }
@@ -103,13 +108,13 @@ impl ServiceProfile {
             .flatten()
     }
 
-    /// Returns the call of accelerator `accel` by the trace `trace` in the chain with index `chain`
-    /// of the phase with index `phase`. `receives` is true for a TCP that receives a message.
-    /// `None` if the call is not on the service's most common path; [`Profile::typical_cost`] has a
-    /// cost for such calls.
+    /// Returns the call of accelerator `accel` by the trace `trace`, with its cost. `phase` and
+    /// `chain` are the indices of the phase and of the chain in the phase. `receives` is true for a
+    /// TCP that receives a message. `None` if the call is not on the service's most common path;
+    /// [`Profile::typical_cost`] has a cost for such calls.
     ///
     /// If the trace calls the accelerator more than once, returns the first call. No trace of the
-    /// paper does so.
+    /// AccelFlow paper does so.
     pub fn operation(
         &self,
         phase: usize,
@@ -136,8 +141,8 @@ impl ServiceProfile {
         cpu.fold(Time::ZERO, |sum, time| sum + time)
     }
 
-    /// Returns the time of one invocation on a core without accelerators: application logic and all
-    /// operations of the most common path at their mean costs.
+    /// Returns the total time of one invocation on a core without accelerators: the application
+    /// logic, and all operations on the most common path at their mean costs.
     pub fn core_time(&self) -> Time {
         self.operations().fold(self.app_time(), |sum, operation| {
             sum + operation.cost.mean()
@@ -145,7 +150,7 @@ impl ServiceProfile {
     }
 }
 
-/// A cost profile of a set of services: the times that their operations and application logic take
+/// The costs of a set of services: the times that their operations and their application logic take
 /// on a core, and the times that remote sides take to answer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Profile {
@@ -195,9 +200,10 @@ impl Profile {
     }
 
     /// Returns the cost of accelerator `accel` for calls that are not on the most common path of
-    /// their service. It has the mean cost of all calls of `accel` on the most common paths of all
-    /// services, and the share of this mean that depends on the size. If there are no such calls,
-    /// it is the cost that the source of the profile gives; `None` if there is neither.
+    /// their service. Its mean, and the share of this mean that depends on the payload's size, are
+    /// averages over all calls of `accel` on the most common paths of all services. If there are no
+    /// such calls, returns the cost that the source of the profile states; `None` if it states
+    /// none.
     pub fn typical_cost(&self, accel: Accel) -> Option<Cost> {
         self.typical[accel.index()]
     }

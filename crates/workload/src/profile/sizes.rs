@@ -2,16 +2,20 @@
 
 use super::recording::RecordedSize;
 
-/// The largest number of size groups of a step in a recording.
+/// The largest number of groups by input size that a recording may have for the measured calls of
+/// one step (one accelerator call in a chain of traces).
 pub const MAX_SIZES: usize = 64;
 
 /// The largest number of groups that [`by_size`] makes.
 const GROUPS: usize = 32;
 
-/// Groups `calls` (input size in bytes, cost in ns) by input size: one group for each size if there
-/// are at most 32 sizes, else at most 32 groups of about equally many calls. Calls of one size are
-/// always in one group. A group has the mean size, rounded to whole bytes, and the median cost of
-/// its calls. The groups are in ascending order of size. Without calls, there are no groups.
+/// Groups accelerator calls by input size. `calls` has a pair (input size in bytes, cost in ns) for
+/// each call.
+///
+/// Up to 32 different sizes give one group each. More sizes give at most 32 groups of about equally
+/// many calls. Calls of one size are always in the same group. A group has the mean size, rounded
+/// to whole bytes, and the median cost of its calls. The groups are in ascending order of size.
+/// Without calls, there are no groups.
 pub fn by_size(calls: &[(u64, f64)]) -> Vec<RecordedSize> {
     let mut sorted = calls.to_vec();
     sorted.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));

@@ -6,13 +6,14 @@ use accelflow_units::Time;
 use super::waits::RemoteWaits;
 use crate::services::{ChainWalk, Service, ServiceError};
 
-/// Returns the mean number of messages that a request to `service` awaits for longer than
-/// `timeout`. This closed form assumes that waits are independent of one another and of the load,
-/// and that every request takes the most common path.
+/// Returns the mean number of time-outs in one request to `service`, if a time-out occurs when an
+/// awaited message takes longer than `timeout`. `waits` has the distributions of these times.
 ///
-/// A time-out ends its chain and, once the other chains of its phase have ended, its request. A
-/// chain whose awaited messages are late with probabilities p1, p2, ... times out with probability
-/// q = 1 - (1 - p1)(1 - p2)... A phase is reached if no chain of an earlier phase has timed out.
+/// The result is computed in closed form. It assumes that the times are independent of one another
+/// and of the load, and that every request takes the most common path. A time-out ends its chain of
+/// traces and, once the other chains of its phase have ended, its request. A chain whose awaited
+/// messages are late with probabilities p1, p2, ... times out with probability q = 1 - (1 - p1)(1 -
+/// p2)... A phase is reached if no chain of an earlier phase has timed out.
 ///
 /// # Errors
 /// The errors of [`Service::walk`].

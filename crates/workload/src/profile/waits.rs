@@ -17,9 +17,9 @@ pub struct WaitDistribution {
     quantiles: Option<Arc<[(f64, Time)]>>,
 }
 
-/// The distributions of the times that remote sides take to answer, from the departure of a request
-/// to the arrival of the response. Each trace that receives a response may have its own
-/// distribution.
+/// The times that remote sides (other servers, caches and databases) take to answer, from the
+/// departure of a request to the arrival of the response. Each trace that receives a response may
+/// have its own distribution of these times.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RemoteWaits {
     by_trace: Vec<(String, Wait)>,
@@ -54,8 +54,8 @@ impl Wait {
 }
 
 impl WaitDistribution {
-    /// The largest allowed standard deviation of the natural logarithm of a time. With it, the 99th
-    /// percentile is about ten thousand times the median.
+    /// The largest allowed standard deviation of the natural logarithm of a time in a log-normal
+    /// distribution. With this value, the 99th percentile is about ten thousand times the median.
     pub const MAX_SIGMA: f64 = 4.0;
 
     /// Creates a distribution in which every time is `wait`.
@@ -67,9 +67,9 @@ impl WaitDistribution {
         }
     }
 
-    /// Creates a log-normal distribution with the median `median`. `sigma` is the standard
-    /// deviation of the time's natural logarithm, limited to 0 to [`WaitDistribution::MAX_SIGMA`]
-    /// (NaN counts as 0).
+    /// Creates a log-normal distribution of times with the median `median`. `sigma` is the standard
+    /// deviation of the time's natural logarithm. `sigma` is limited to 0 to
+    /// [`WaitDistribution::MAX_SIGMA`], and NaN counts as 0.
     pub fn log_normal(median: Time, sigma: f64) -> WaitDistribution {
         let sigma = if sigma.is_nan() {
             0.0
@@ -84,8 +84,8 @@ impl WaitDistribution {
     }
 
     /// Creates a distribution from points (probability p, time t): a share p of all times is at
-    /// most t. Between points, times are evenly distributed. `None` unless the probabilities go
-    /// from 0 to 1 and neither probabilities nor times decrease.
+    /// most t. Between points, times are evenly distributed. Returns `None` if the probabilities do
+    /// not go from 0 to 1, or if probabilities or times decrease.
     pub fn of_quantiles(points: &[(f64, Time)]) -> Option<WaitDistribution> {
         let (first, last) = (points.first()?, points.last()?);
         let rises = |pair: &[(f64, Time)]| pair[0].0 <= pair[1].0 && pair[0].1 <= pair[1].1;
@@ -102,8 +102,8 @@ impl WaitDistribution {
         self.median
     }
 
-    /// Returns the standard deviation of the time's natural logarithm; 0 for a constant and for a
-    /// table of quantiles.
+    /// Returns the standard deviation of the time's natural logarithm, for a log-normal
+    /// distribution; 0 for a constant and for a table of quantiles.
     pub const fn sigma(&self) -> f64 {
         self.sigma
     }
@@ -132,10 +132,10 @@ impl WaitDistribution {
         libm::erfc(deviations / std::f64::consts::SQRT_2) / 2.0
     }
 
-    /// Draws a time for request `request`; `index` distinguishes several draws for the same
-    /// request. The result depends only on the arguments, so all systems that are compared see the
-    /// same times. Indices of one request must be at least 2 apart, since the draw also uses
-    /// `index + 1`.
+    /// Draws a random time for request `request`. `index` distinguishes several draws for the same
+    /// request. The result depends only on the distribution and the arguments, so all systems that
+    /// are compared see the same times. Indices for one request must be at least 2 apart, since a
+    /// draw also uses `index + 1`.
     pub fn draw(&self, seed: u64, request: u64, index: u64) -> Time {
         if let Some(points) = &self.quantiles {
             return at(points, attribute_unit(seed, request, index));
@@ -176,11 +176,12 @@ fn share_up_to(points: &[(f64, Time)], limit: Time) -> f64 {
 }
 
 impl RemoteWaits {
-    /// Creates times that are 5 us for every answer of a remote side, as for a remote side in the
-    /// same rack with little work.
+    /// Creates times of 5 us for every answer of a remote side, such as a database in the same rack
+    /// with little work.
     ///
-    /// Provenance: assumed. The paper prints no times of remote sides. Its shares of tax and logic
-    /// add up to the whole execution, so they leave this time out.
+    /// Provenance: assumed. The AccelFlow paper prints no times of remote sides. Its shares of
+    /// datacenter tax and application logic add up to the whole execution, so they leave this time
+    /// out.
     pub fn short() -> RemoteWaits {
         let origin = (
             Provenance::Assumed,
@@ -192,15 +193,16 @@ impl RemoteWaits {
         }
     }
 
-    /// Creates the times of the remote sides of DeathStarBench's SocialNetwork. Each is constant:
-    /// the median of spans in DeathStarBench's own Jaeger capture of 20 compose-post requests
-    /// (socialNetwork, delimitrou/DeathStarBench at 6ecb0970).
+    /// Creates the times that the remote sides of DeathStarBench's SocialNetwork take to answer.
+    /// Each time is constant: the median of spans in DeathStarBench's own Jaeger capture of 20
+    /// compose-post requests (socialNetwork, delimitrou/DeathStarBench at 6ecb0970).
     ///
-    /// T5: a get from redis (social_graph_redis_get, 72 us). T6: a find in MongoDB
-    /// (social_graph_mongo_find, 276 us). T7: an insert into MongoDB (post_storage_mongo_insert,
-    /// 242 us). T10: the median of the medians of the seven servers that ComposePost calls (6, 7,
-    /// 13, 269, 452, 542 and 1,434 us). Other traces, such as T12, were not measured and have the
-    /// time of T10. The spans include the remote side's own datacenter tax.
+    /// The trace T5 waits for a get from redis (social_graph_redis_get, 72 us), T6 for a find in
+    /// MongoDB (social_graph_mongo_find, 276 us), and T7 for an insert into MongoDB
+    /// (post_storage_mongo_insert, 242 us). T10 waits for another service: the median of the
+    /// medians of the seven servers that ComposePost calls (6, 7, 13, 269, 452, 542 and 1,434 us).
+    /// Other traces, such as T12, were not measured and have the time of T10. The spans include the
+    /// remote side's own datacenter tax.
     pub fn social_network() -> RemoteWaits {
         let origin = (
             Provenance::Measured,
@@ -215,16 +217,16 @@ impl RemoteWaits {
         }
     }
 
-    /// Makes the times for T5, T6 and T7, and for all traces without a time of their own,
-    /// log-normal with unchanged median. The variation is that of the remote sides in the Jaeger
-    /// capture of [`RemoteWaits::social_network`].
+    /// Makes these times vary at random: those of T5, T6 and T7, and of all traces without a time
+    /// of their own, become log-normal with unchanged median. The variation is that of the remote
+    /// sides in the Jaeger capture of [`RemoteWaits::social_network`].
     ///
     /// Provenance: derived. Each kind of span was captured 20 times, so the printed 99th percentile
     /// is the longest span. The largest of 20 normal values lies 1.867 standard deviations above
-    /// the median on average, so sigma is ln(longest / median) / 1.867. T5 (longest 184 us, median
-    /// 72 us): 0.503. T6 (737 us, 276 us): 0.526. T7 (328 us, 242 us): 0.163. T10 and others:
-    /// 0.210, from 1.48, the median of the seven servers' ratios of longest span to median. That
-    /// the distribution is log-normal is assumed.
+    /// the median on average, so the standard deviation of the logarithm is ln(longest / median) /
+    /// 1.867. T5 (longest 184 us, median 72 us): 0.503. T6 (737 us, 276 us): 0.526. T7 (328 us, 242
+    /// us): 0.163. T10 and others: 0.210, from 1.48, the median of the seven servers' ratios of
+    /// longest span to median. The log-normal form is assumed.
     #[must_use]
     pub fn spread(mut self) -> RemoteWaits {
         const CAPTURED: [(&str, f64); 3] = [("T5", 0.503), ("T6", 0.526), ("T7", 0.163)];
@@ -245,8 +247,9 @@ impl RemoteWaits {
         self
     }
 
-    /// Creates times that are `time` for every answer of a remote side. Their origin in
-    /// [`Profile::parameters`](super::Profile::parameters) is "given by the user".
+    /// Creates times of `time` for every answer of a remote side.
+    /// [`Profile::parameters`](super::Profile::parameters) states the origin of this time as "given
+    /// by the user".
     pub fn constant(time: Time) -> RemoteWaits {
         RemoteWaits {
             by_trace: Vec::new(),
@@ -255,13 +258,14 @@ impl RemoteWaits {
     }
 
     /// Sets the time that remote sides take to answer to the trace `trace` to the constant `time`.
+    /// Other traces keep their times.
     #[must_use]
     pub fn with(self, trace: &str, time: Time) -> RemoteWaits {
         self.with_distribution(trace, WaitDistribution::constant(time))
     }
 
-    /// Sets the distribution of the times that remote sides take to answer what the trace `trace`
-    /// sends. [`Profile::parameters`](super::Profile::parameters) gives the origin of these times as
+    /// Sets the distribution of the times that remote sides take to answer to the trace `trace`.
+    /// [`Profile::parameters`](super::Profile::parameters) states the origin of these times as
     /// "given by the user".
     #[must_use]
     pub fn with_distribution(mut self, trace: &str, distribution: WaitDistribution) -> RemoteWaits {
@@ -270,9 +274,9 @@ impl RemoteWaits {
     }
 
     /// Sets the distribution of the times that remote sides take to answer to the trace `trace`. If
-    /// `trace` is `other`, sets it for all traces without a distribution of their own. Its origin
-    /// in [`Profile::parameters`](super::Profile::parameters) is "as the workload's file states
-    /// it".
+    /// `trace` is `other`, sets it for all traces without a distribution of their own.
+    /// [`Profile::parameters`](super::Profile::parameters) states the origin of these times as "as
+    /// the workload's file states it".
     #[must_use]
     pub fn stated(mut self, trace: &str, distribution: WaitDistribution) -> RemoteWaits {
         let wait = Wait::of(distribution, STATED);

@@ -4,7 +4,7 @@ use accelflow_trace::Fault;
 
 use super::place::Place;
 
-/// The error of an invalid service, or of a service that does not fit the traces of a trace memory.
+/// The error of a service whose path is invalid, or does not fit the traces in the trace memory.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ServiceError {
     /// The first phase of a path is not exactly one chain of traces, which receives the request.

@@ -9,8 +9,8 @@ use super::place::Place;
 use super::recorded::RecordedTables;
 use super::service::Chain;
 
-/// A table of the payload values (facts) that the branches of one chain of traces test. Its keys
-/// are the address of a trace and the index of a payload field.
+/// A table of the payload values (facts) that the branches of one chain of traces test. A value is
+/// found by the address of the trace and the index of the payload field.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChainFacts {
     entry: AtmAddress,
@@ -21,9 +21,9 @@ pub struct ChainFacts {
 }
 
 impl ChainFacts {
-    /// Creates the table of the payload values that are given in `chain`. Names of traces are
-    /// replaced by their addresses in `image`, and names of fields by their indices. `place` is the
-    /// chain's place, for error messages.
+    /// Creates the table of the payload values that `chain` states. In the table, a trace is given
+    /// by its address in `image` and a field by its index, so that lookups compare no names.
+    /// `place` is the chain's place, for error messages.
     ///
     /// # Errors
     /// [`ServiceError::UnknownTrace`] for a trace that `image` does not have, and
@@ -63,18 +63,20 @@ impl ChainFacts {
         })
     }
 
-    /// Makes the payload fields with a probability in `odds` random: their values are drawn for
-    /// each request. `place` is (index of the phase, index of the chain in the phase). The values
-    /// of chains at different places are drawn independently.
+    /// Makes the payload fields that have a probability in `odds` random: their values are drawn
+    /// for each request. A field without a value in this table stays without one. `place` is (index
+    /// of the phase, index of the chain in the phase). The values of chains at different places are
+    /// drawn independently.
     #[must_use]
     pub fn with_odds(mut self, odds: &FactOdds, place: (u16, u16), image: &Image) -> ChainFacts {
         self.odds = OddsTable::resolve(|trace| self.of(trace), odds, place, image);
         self
     }
 
-    /// Sets recorded requests from which each simulated request draws its payload values.
-    /// `variants` has a pair for each group of equal requests: the number of requests, and the
-    /// chain with their payload values. `place` is the chain's place, for error messages.
+    /// Makes each simulated request take the payload values of a recorded request, which is drawn
+    /// at random. `variants` has a pair for each group of recorded requests with equal values: the
+    /// number of requests, and the chain with their payload values. `place` is the chain's place,
+    /// for error messages.
     ///
     /// # Errors
     /// The errors of [`ChainFacts::resolve`].
@@ -98,8 +100,9 @@ impl ChainFacts {
     }
 
     /// Returns the payload values of request `request` in the trace that begins at address `trace`.
-    /// Random values depend only on this table and the arguments, so they are the same in every
-    /// simulated system. If no value is random, the result equals [`ChainFacts::of`].
+    /// Random values depend only on this table and the arguments, so every simulated system sees
+    /// the same values. If no value is random and no recorded requests are set, the result equals
+    /// [`ChainFacts::of`].
     #[inline]
     pub fn of_request(&self, trace: AtmAddress, seed: u64, request: u64) -> DrawnFacts<'_> {
         let common = match self.recorded.of(seed, request) {
@@ -109,8 +112,9 @@ impl ChainFacts {
         self.odds.of(common, trace, self.fields, seed, request)
     }
 
-    /// Returns the payload values on the most common path in the trace that begins at address
-    /// `trace`. An address outside the trace memory has no values.
+    /// Returns the payload values in the trace that begins at address `trace`, on the most common
+    /// path through the branches. For an address outside the trace memory, the result has no
+    /// values.
     #[inline]
     pub fn of(&self, trace: AtmAddress) -> PayloadFacts<'_> {
         self.row(&self.table, trace)

@@ -7,7 +7,8 @@ use accelflow_trace::{Fault, Image};
 use super::outcomes::{MAX_WAYS, execute};
 use super::service::Chain;
 
-/// A payload value (a fact) that a branch tests but that a chain of traces does not give.
+/// A payload value (a fact) that a branch of a trace tests, but for which the chain of traces
+/// states no value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MissingFact {
     /// The name of the trace whose branch tests the value.
@@ -20,13 +21,13 @@ pub struct MissingFact {
 }
 
 impl Chain {
-    /// Returns the payload values that branches test but this chain does not give, in the order in
-    /// which the chain's traces reach the branches. `is_open(trace, field)` is true for random
-    /// values, which may be 0 or 1 and are never missing.
+    /// Returns the payload values that branches test but for which this chain states no value, in
+    /// the order in which the chain's traces reach the branches. `is_open(trace, field)` is true
+    /// for random values, which are never missing.
     ///
-    /// All paths are followed (at most 65,536), with 0 and 1 for each missing or random value. A
-    /// path that stops for another reason than a missing value adds nothing. The list is empty if
-    /// the chain's first trace is unknown.
+    /// Follows all paths through the branches (at most 65,536), with 0 and 1 for each missing or
+    /// random value. A path that stops for another reason than a missing value adds nothing to the
+    /// list. The list is empty if the chain's first trace is unknown.
     pub fn missing_facts(
         &self,
         image: &Image,

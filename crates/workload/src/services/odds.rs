@@ -5,8 +5,8 @@ use accelflow_trace::{AtmAddress, Facts, Field, Image};
 
 use super::payload_facts::PayloadFacts;
 
-/// The probability that a payload field is 1 in a request, given the field's value on the most
-/// common path.
+/// The probability that a payload field is 1 in a request. It can depend on the field's value on
+/// the most common path through the branches.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Odds {
     /// The probability, from 0 to 1, of the value 1 in a request, for a field that is 1 (or any
@@ -17,7 +17,7 @@ pub struct Odds {
     pub where_zero: f64,
 }
 
-/// The error of a probability outside 0 to 1.
+/// The error of a probability of a payload field that is not from 0 to 1.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("odds of {trace}.{field} = {value}: must be a probability from 0 to 1")]
 pub struct OddsError {
@@ -29,9 +29,9 @@ pub struct OddsError {
     pub value: f64,
 }
 
-/// The probabilities of payload values that vary from request to request: one for each pair of
-/// trace and payload field. In every request, a field without a probability has the value that it
-/// has on the most common path.
+/// The probabilities of payload values that vary from request to request, one for each pair of
+/// trace and payload field. A field without a probability has the same value in every request: its
+/// value on the most common path through the branches.
 ///
 /// Values are drawn independently for each request, chain, trace and field.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -40,8 +40,8 @@ pub struct FactOdds {
 }
 
 impl Odds {
-    /// Creates odds in which a field is 1 with the probability `probability`, whatever its value on
-    /// the most common path.
+    /// Creates odds in which a payload field is 1 with the probability `probability`, whatever its
+    /// value on the most common path.
     pub const fn of(probability: f64) -> Odds {
         Odds {
             where_one: probability,
@@ -49,8 +49,8 @@ impl Odds {
         }
     }
 
-    /// Creates odds in which a field deviates from its value on the most common path with the
-    /// probability `other`, from 0 to 1.
+    /// Creates odds in which a payload field differs from its value (0 or 1) on the most common
+    /// path with the probability `other`, from 0 to 1.
     pub fn common_but(other: f64) -> Odds {
         Odds {
             where_one: 1.0 - other,
@@ -68,12 +68,14 @@ impl Odds {
 }
 
 impl FactOdds {
-    /// Creates an empty set of probabilities, with which every request takes the most common path.
+    /// Creates an empty set of probabilities: no payload value is random, and every request takes
+    /// the most common path.
     pub fn none() -> FactOdds {
         FactOdds::default()
     }
 
-    /// Sets the probability that `field` is 1 in the payload that branches of `trace` test.
+    /// Sets the probability `odds` that the payload field `field` is 1 when branches of the trace
+    /// `trace` test it. Replaces an earlier probability of the same field.
     ///
     /// # Errors
     /// [`OddsError`] for a probability outside 0 to 1.
@@ -95,8 +97,8 @@ impl FactOdds {
         Ok(self)
     }
 
-    /// Returns the probability that `field` is 1 in the payload that branches of `trace` test;
-    /// `None` if it is not set.
+    /// Returns the probability that the payload field `field` is 1 when branches of the trace
+    /// `trace` test it; `None` if it is not set.
     pub fn of(&self, trace: &str, field: &str) -> Option<Odds> {
         let found = self
             .known
@@ -114,7 +116,8 @@ pub(super) struct OddsTable {
     place: u64,
 }
 
-/// The payload values (facts) that the branches of one trace test in one request.
+/// The payload values (facts) that the branches of one trace test in one request; random ones are
+/// drawn for this request.
 #[derive(Clone, Copy, Debug)]
 pub struct DrawnFacts<'a> {
     common: PayloadFacts<'a>,

@@ -13,7 +13,8 @@ use super::error::ServiceError;
 use super::place::Place;
 use super::service::{Chain, Service};
 
-/// One path through the branches of a chain of traces.
+/// One path through the branches of a chain of traces: the payload values that lead along it, and
+/// the number of its branches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChainPath {
     /// The chain with the payload values that lead it along this path, and no others.
@@ -22,10 +23,10 @@ pub struct ChainPath {
     pub conditionals: u32,
 }
 
-/// A sequence of accelerator calls without a core in between: it begins when a message arrives or a
-/// core starts it, and ends when it notifies the core (AccelFlow, section III, Q2). Chains that run
-/// in parallel count as one sequence if their first traces have the same name up to a `+`, such as
-/// `T9` and `T9+Cmp`.
+/// A sequence of accelerator calls without a core in between (AccelFlow, section III, Q2). It
+/// begins when a message arrives or a core starts it, and ends when it notifies the core. Chains of
+/// traces that run in parallel count as one sequence if their first traces have the same name up to
+/// a `+`, such as `T9` and `T9+Cmp`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sequence {
     /// The name of the sequence's first trace without a suffix: `T9` for both `T9` and `T9+Cmp`.
@@ -35,10 +36,10 @@ pub struct Sequence {
 }
 
 impl Chain {
-    /// Returns all paths through this chain, one for each combination of branch outcomes. Every
-    /// payload field that a branch tests is taken to be 0 or 1, as in all traces of the paper; the
-    /// values that are set in this chain are ignored. `place` is the chain's place, for error
-    /// messages.
+    /// Returns all paths through the branches of this chain's traces, one path for each combination
+    /// of branch outcomes. Every payload field that a branch tests is taken to be 0 or 1, as in all
+    /// traces of the AccelFlow paper. Values that are set in this chain are ignored. `place` is the
+    /// chain's place, for error messages.
     ///
     /// # Errors
     /// [`ServiceError`] for an unknown first trace and for a trace that cannot run to its end.
@@ -76,10 +77,10 @@ impl Chain {
 pub(crate) const MAX_WAYS: usize = 1 << 16;
 
 impl Chain {
-    /// Checks that the chain's traces can run to their end with the payload values that are set in
-    /// the chain. A field for which `is_open(trace, field)` is true may be 0 or 1, whatever is set;
-    /// combinations of these values are checked, but at most 65,536. Returns whether all were
-    /// checked. `place` is the chain's place, for error messages.
+    /// Checks that the chain's traces can run to their end. A payload field for which
+    /// `is_open(trace, field)` is true is tried with both values, 0 and 1; any other field has the
+    /// value that is set in the chain. At most 65,536 combinations of values are checked. Returns
+    /// whether these were all. `place` is the chain's place, for error messages.
     ///
     /// # Errors
     /// [`ServiceError::UnknownTrace`] for an unknown first trace, and [`ServiceError::Fault`] for a
@@ -175,9 +176,9 @@ pub(super) fn execute(
     Ok(branches)
 }
 
-/// Returns the accelerator sequences of `service`, in the order of the service's path. Chains of
-/// one phase count as one sequence if the names of their first traces are equal up to a `+`, such
-/// as `T9` and `T9+Cmp`.
+/// Returns the accelerator sequences of `service`, in the order of its path: the accelerator calls
+/// without a core in between. Chains of traces in one phase count as one sequence if the names of
+/// their first traces are equal up to a `+`, such as `T9` and `T9+Cmp`.
 ///
 /// # Errors
 /// The errors of [`Chain::outcomes`].
@@ -202,8 +203,9 @@ pub fn sequences(service: &Service, image: &Image) -> Result<Vec<Sequence>, Serv
     Ok(found.into_iter().map(|(_, sequence)| sequence).collect())
 }
 
-/// Returns the share of the accelerator sequences of `services` that have at least one branch, from
-/// 0 to 1; 0 if there are no sequences (AccelFlow, section III, Q2).
+/// Returns the share, from 0 to 1, of the accelerator sequences of `services` that have at least
+/// one branch (AccelFlow, section III, Q2). Returns 0 if there are no sequences. [`sequences`]
+/// defines them.
 ///
 /// # Errors
 /// The errors of [`Chain::outcomes`].

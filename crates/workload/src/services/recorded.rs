@@ -4,17 +4,19 @@ use accelflow_kernel::attribute;
 
 use super::service::{Chain, Phase, Service};
 
-/// The requests to a service that were recorded one by one. A simulated request takes all payload
-/// values of one recorded request, drawn at random, so correlations between values are preserved.
+/// The requests to a service that were recorded one by one, as groups of equal requests. A
+/// simulated request takes all payload values of one recorded request, drawn at random, so that
+/// correlations between the values are preserved.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RecordedRequests {
     variants: Vec<(u64, Service)>,
 }
 
 impl RecordedRequests {
-    /// Adds a group of `count` equal requests. Their payload values are those of `service`, except
-    /// for `facts`: (index of the phase, index of the chain, trace, field, value). Facts of phases
-    /// and chains that the service does not have are ignored.
+    /// Adds a group of `count` recorded requests with the same payload values. Their values are
+    /// those in `service`, replaced by those in `facts`, each given as (index of the phase, index
+    /// of the chain, trace, field, value). Facts of phases and chains that the service does not
+    /// have are ignored.
     pub fn add<'f>(
         &mut self,
         count: u64,
@@ -37,17 +39,18 @@ impl RecordedRequests {
         self.variants.iter().map(|(count, _)| count).sum()
     }
 
-    /// Returns the groups of equal requests: the number of requests in each group, and the service
-    /// with the payload values of these requests.
+    /// Returns the groups of recorded requests with equal payload values. Each group is a pair: the
+    /// number of requests, and the service with their payload values.
     pub fn variants(&self) -> impl Iterator<Item = (u64, &Service)> {
         self.variants
             .iter()
             .map(|(count, service)| (*count, service))
     }
 
-    /// Returns the groups of equal requests, for the chain with index `chain` of the phase with
-    /// index `phase`. Each group has its number of requests, and the chain with the payload values
-    /// of these requests. Empty for an unknown phase or chain.
+    /// Returns the groups of recorded requests with equal payload values, as far as they concern
+    /// the chain with index `chain` of the phase with index `phase`. Each group is a pair: the
+    /// number of requests, and the chain with their payload values. Empty for an unknown phase or
+    /// chain.
     pub fn chains(&self, phase: usize, chain: usize) -> impl Iterator<Item = (u64, &Chain)> {
         self.variants().filter_map(move |(count, service)| {
             let chains = service.path().get(phase)?.chains();

@@ -3,10 +3,11 @@
 use super::error::ServiceError;
 use super::place::Place;
 
-/// The largest number of chains of traces that one phase of a service may start at once.
+/// The largest number of chains of traces that one phase of a service may run in parallel.
 pub const MAX_PARALLEL_CHAINS: usize = 64;
 
-/// A service: its name, its remote procedure, and the path of phases that one invocation takes.
+/// A service: its name, the name of its remote procedure, and the phases that one invocation runs
+/// one after another (its path).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Service {
     name: String,
@@ -14,7 +15,8 @@ pub struct Service {
     pub(super) path: Vec<Phase>,
 }
 
-/// A phase of a service's path. A phase begins when the phase before it has ended completely.
+/// A phase of a service's path: application logic on a core, or chains of traces on accelerators. A
+/// phase begins when the phase before it has ended completely.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Phase {
     /// Application logic on the core to which the request belongs.
@@ -23,8 +25,9 @@ pub enum Phase {
     Traces(Vec<Chain>),
 }
 
-/// A chain of traces: a first trace and all traces that its tails lead to, with the payload values
-/// (facts) that the branches of these traces test.
+/// A chain of traces: a first trace and all traces that follow it through tails (a tail names the
+/// next trace). The chain also has the payload values (facts) that the branches of these traces
+/// test.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chain {
     entry: String,
@@ -40,11 +43,12 @@ struct Fact {
 }
 
 impl Service {
-    /// Creates the service `name`, whose remote procedure is `method` and whose phases are `path`.
+    /// Creates the service `name`, whose remote procedure is called `method` and which runs the
+    /// phases `path` one after another.
     ///
     /// # Errors
-    /// [`ServiceError::Beginning`] unless the first phase is a single chain (it receives the
-    /// request), and [`ServiceError::Chains`] for a phase with no chains or more than
+    /// [`ServiceError::Beginning`] if the first phase, which receives the request, is not a single
+    /// chain of traces. [`ServiceError::Chains`] for a phase with no chains or more than
     /// [`MAX_PARALLEL_CHAINS`].
     pub fn new(name: &str, method: &str, path: Vec<Phase>) -> Result<Service, ServiceError> {
         if !matches!(path.first(), Some(Phase::Traces(chains)) if chains.len() == 1) {
@@ -79,8 +83,8 @@ impl Service {
         &self.method
     }
 
-    /// Returns the phases of the service's path, in order. A message starts the first phase; a core
-    /// starts the others.
+    /// Returns the phases of the service in the order in which an invocation runs them. A message
+    /// starts the first phase; a core starts the others.
     pub fn path(&self) -> &[Phase] {
         &self.path
     }
@@ -93,7 +97,8 @@ impl Service {
             .count()
     }
 
-    /// Returns the largest number of chains that one phase of the service starts at once.
+    /// Returns the largest number of chains of traces that one phase of the service runs in
+    /// parallel.
     pub fn max_parallel_chains(&self) -> usize {
         self.path
             .iter()
@@ -102,7 +107,7 @@ impl Service {
             .unwrap_or(0)
     }
 
-    /// Returns all chains of the service's path with their places, in order.
+    /// Returns all chains of traces in the service's path, each with its place, in order.
     pub fn chains(&self) -> impl Iterator<Item = (Place, &Chain)> + '_ {
         self.path.iter().enumerate().flat_map(move |(phase, part)| {
             part.chains()
@@ -128,12 +133,12 @@ impl Phase {
         Phase::Traces(vec![chain])
     }
 
-    /// Creates a phase that starts `count` equal chains in parallel.
+    /// Creates a phase that runs `count` copies of `chain` in parallel.
     pub fn parallel(count: usize, chain: &Chain) -> Phase {
         Phase::Traces(vec![chain.clone(); count])
     }
 
-    /// Returns the chains that this phase starts; none for a CPU phase.
+    /// Returns the chains of traces that this phase runs; empty for a phase of application logic.
     pub fn chains(&self) -> &[Chain] {
         match self {
             Phase::Cpu => &[],
@@ -143,8 +148,8 @@ impl Phase {
 }
 
 impl Chain {
-    /// Creates a chain that begins with the trace called `entry`, such as `T9+Cmp`, and has no
-    /// payload values yet.
+    /// Creates a chain of traces that begins with the trace `entry`, such as `T9+Cmp`, and has no
+    /// payload values yet. [`Chain::with`] sets values.
     pub fn new(entry: &str) -> Chain {
         Chain {
             entry: entry.to_owned(),
@@ -152,8 +157,8 @@ impl Chain {
         }
     }
 
-    /// Sets the value of the payload field `field` that branches of `trace` test. Replaces an
-    /// earlier value of the same field.
+    /// Sets the value of the payload field `field` that branches of the trace `trace` test.
+    /// Replaces an earlier value of the same field.
     pub fn with(mut self, trace: &str, field: &str, value: i64) -> Chain {
         self.facts
             .retain(|fact| fact.trace != trace || fact.field != field);
@@ -170,10 +175,11 @@ impl Chain {
         &self.entry
     }
 
-    /// Returns the value of the payload field `field` that branches of `trace` test; `None` if the
-    /// value is not set.
+    /// Returns the value of the payload field `field` that branches of the trace `trace` test;
+    /// `None` if the value is not set.
     ///
-    /// For use in every step of a simulation, convert the chain once to [`ChainFacts`](crate::services::ChainFacts).
+    /// This lookup compares names. For lookups in every step of a simulation, convert the chain
+    /// once to [`ChainFacts`](crate::services::ChainFacts).
     pub fn fact(&self, trace: &str, field: &str) -> Option<i64> {
         let of = |fact: &&Fact| fact.trace == trace && fact.field == field;
         self.facts.iter().find(of).map(|fact| fact.value)

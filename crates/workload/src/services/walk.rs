@@ -7,7 +7,8 @@ use super::facts::ChainFacts;
 use super::place::Place;
 use super::service::{Chain, Phase, Service};
 
-/// One call of an accelerator in a chain of traces.
+/// One accelerator call in a chain of traces: the calling trace, the accelerator, and whether the
+/// call receives a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Operation {
     /// The name of the trace that makes the call.
@@ -23,8 +24,8 @@ pub struct Operation {
     pub arm: usize,
 }
 
-/// The traces and accelerator calls of a chain on its most common path. The arms of forks follow
-/// one another, as a [`Walker`] visits them.
+/// The traces that a chain runs on its most common path, and their accelerator calls. Parallel arms
+/// of forks are listed one after another, in the order in which a [`Walker`] visits them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChainWalk {
     /// The names of the traces that the chain runs, in the order in which it enters them.
@@ -42,8 +43,8 @@ pub enum PhaseWalk {
     Traces(Vec<ChainWalk>),
 }
 
-/// The counts of accelerator calls and the traces of one invocation of a service on its most common
-/// path.
+/// The number of accelerator calls and the list of traces in one invocation of a service, on its
+/// most common path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Counts {
     /// The total number of accelerator calls: the last column of AccelFlow's Table IV.
@@ -60,14 +61,14 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Returns the number of calls of the accelerator `accel`.
+    /// Returns the number of calls of the accelerator `accel` in one invocation.
     pub fn of(&self, accel: Accel) -> u32 {
         self.by_accel[accel.index()]
     }
 }
 
-/// Counts the accelerator calls and traces of one invocation of `service` on its most common path,
-/// with the traces of `image`.
+/// Counts the accelerator calls of each accelerator in one invocation of `service`, and lists the
+/// traces that run. Follows the most common path through the traces of `image`.
 ///
 /// # Errors
 /// The errors of [`Service::walk`].
@@ -94,13 +95,13 @@ pub fn invocations(service: &Service, image: &Image) -> Result<Counts, ServiceEr
 }
 
 impl Service {
-    /// Follows all chains of the service through the traces of `image` on the most common path, and
-    /// returns the work of each phase.
+    /// Returns the work of each phase of the service: application logic, or the traces and
+    /// accelerator calls of its chains. Follows the most common path through the traces of `image`.
     ///
     /// # Errors
     /// [`ServiceError`] for names that `image` does not have, for a first chain that does not begin
     /// with TCP, for a later chain that begins with TCP, and for traces that cannot continue with
-    /// the facts that are set in their chain.
+    /// the payload values (facts) that are set in their chain.
     pub fn walk(&self, image: &Image) -> Result<Vec<PhaseWalk>, ServiceError> {
         let mut phases = Vec::with_capacity(self.path().len());
         for (phase, part) in self.path().iter().enumerate() {

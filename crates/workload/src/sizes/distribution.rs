@@ -26,9 +26,9 @@ pub struct LogNormal {
 }
 
 impl LogNormal {
-    /// Creates a log-normal distribution with the median `median_bytes`, in bytes. `sigma` is the
-    /// standard deviation of the size's natural logarithm. `None` unless the median is from 1 to
-    /// [`MAX_SIZE`] and `sigma` from 0 to 4.
+    /// Creates a log-normal distribution of message sizes. `median_bytes` is the median, in bytes,
+    /// and `sigma` the standard deviation of the size's natural logarithm. Returns `None` if the
+    /// median is not from 1 to [`MAX_SIZE`], or `sigma` is not from 0 to 4.
     pub fn new(median_bytes: f64, sigma: f64) -> Option<LogNormal> {
         let fits = (1.0..=MAX_SIZE.get() as f64).contains(&median_bytes);
         (fits && (0.0..=4.0).contains(&sigma)).then_some(LogNormal {
@@ -73,16 +73,16 @@ impl LogNormal {
     }
 }
 
-/// A table of points (probability p, size s): a share p of the messages is at most s bytes large.
-/// Between the points, sizes are evenly distributed.
+/// A distribution of message sizes as a table of points (probability p, size s): a share p of the
+/// messages is at most s bytes large. Between the points, sizes are evenly distributed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct QuantileTable {
     /// From (0, minimum) to (1, maximum); neither column decreases.
     pub(super) points: Vec<(f64, u64)>,
 }
 
-/// The error of an invalid table of quantiles, or of cutting a distribution below its smallest
-/// size.
+/// The error of a table of quantiles that is not a valid distribution of message sizes, or of a
+/// distribution that is cut below its smallest size.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SizeError {
     /// A table of quantiles has fewer than 2 points. Holds the number of points.
@@ -120,8 +120,8 @@ impl QuantileTable {
     /// is at most s large.
     ///
     /// # Errors
-    /// [`SizeError`] unless there are at least two points, their probabilities go from 0 to 1,
-    /// neither probabilities nor sizes decrease, and no size is above [`MAX_SIZE`].
+    /// [`SizeError`] for fewer than two points, for probabilities that do not go from 0 to 1, for
+    /// probabilities or sizes that decrease, and for a size above [`MAX_SIZE`].
     pub fn new(points: &[(f64, Bytes)]) -> Result<QuantileTable, SizeError> {
         let (Some(first), Some(last), true) = (points.first(), points.last(), points.len() > 1)
         else {
@@ -181,8 +181,9 @@ impl QuantileTable {
 
 impl SizeDistribution {
     /// Returns the size that a share `u` of the messages, from 0 to 1, does not exceed, rounded to
-    /// whole bytes. A uniform random `u` draws a random size. For `u` below 0 or NaN, returns the
-    /// smallest size; above 1, the largest.
+    /// whole bytes. If `u` is a uniform random number, the result is a random size of this
+    /// distribution. For `u` below 0 or NaN, returns the smallest size; for `u` above 1, the
+    /// largest.
     #[inline]
     pub fn sample(&self, u: f64) -> Bytes {
         match self {
@@ -201,7 +202,8 @@ impl SizeDistribution {
         self.sample(probability)
     }
 
-    /// Returns the mean size, rounded to whole bytes.
+    /// Returns the mean size, rounded to whole bytes. For a log-normal distribution, it is the mean
+    /// without the limits that sizes have.
     pub fn mean(&self) -> Bytes {
         match self {
             SizeDistribution::Fixed(size) => *size,
@@ -221,8 +223,9 @@ impl SizeDistribution {
         self.sample(1.0)
     }
 
-    /// Returns the probability that a message is larger than `size`. For `size` = 2 KB, this is the
-    /// probability that a payload does not fit into a queue entry.
+    /// Returns the probability, from 0 to 1, that a message is larger than `size`. If `size` is the
+    /// size of a queue entry, 2 KB, this is the probability that a message does not fit into an
+    /// entry.
     pub fn share_beyond(&self, size: Bytes) -> f64 {
         match self {
             SizeDistribution::Fixed(fixed) => f64::from(u8::from(*fixed > size)),
@@ -231,9 +234,9 @@ impl SizeDistribution {
         }
     }
 
-    /// Returns the distribution of only those messages that are not larger than `cut`. If their
-    /// probability is 0 although `cut` is not below the smallest size, all messages of the returned
-    /// distribution have the size `cut`.
+    /// Returns the distribution of only those messages that are not larger than `cut`. If such
+    /// messages have probability 0, as when `cut` is the smallest size, all messages of the
+    /// returned distribution have the size `cut`.
     ///
     /// # Errors
     /// [`SizeError::Cut`] if `cut` is below the smallest size of the distribution.

@@ -11,14 +11,14 @@ use accelflow_units::Bytes;
 use super::distribution::{QuantileTable, SizeDistribution};
 use super::tables::{FLEET, HYPER_COMPRESS_BENCH, MESSAGES};
 
-/// The largest message size of [`SizePreset::Fleet`]: 64 KiB, which 95 % of the calls in Google's
-/// fleet do not exceed.
+/// The largest message size in the preset [`SizePreset::Fleet`]: 64 KiB. In Google's fleet, 95 % of
+/// the calls do not exceed this size.
 ///
 /// Provenance: assumed. The AccelFlow paper says that payloads have "a long tail with a few tens of
 /// KB".
 pub const FLEET_CUT: Bytes = Bytes::from_kib(64);
 
-/// A named set of distributions of message sizes.
+/// A named set of distributions of message sizes, such as those measured in Google's fleet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SizePreset {
     /// The sizes of the messages of DeathStarBench's SocialNetwork, with a distribution for each
@@ -34,7 +34,8 @@ pub enum SizePreset {
     HyperCompressBench,
 }
 
-/// The place of a message in a service's path: the indices of phase, chain of traces and trace.
+/// The place of a message in a service's path: the index of the phase, of the chain of traces in
+/// the phase, and of the trace in the chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct MessagePlace {
     /// The index of the phase in the service's path, counted from 0.
@@ -45,7 +46,8 @@ pub struct MessagePlace {
     pub trace: u16,
 }
 
-/// The distributions of the sizes of all messages of a workload.
+/// The distributions of the sizes of all messages of a workload. Single services, and chains of
+/// traces in them, can have their own.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PayloadSizes {
     /// By name of the message; empty if all are of [`PayloadSizes::other`].
@@ -113,17 +115,17 @@ impl PayloadSizes {
         }
     }
 
-    /// Sets the sizes of all messages of the service called `service`, except for chains with sizes
-    /// of their own ([`PayloadSizes::with_chain`]).
+    /// Sets the sizes of all messages of the service called `service`, except for chains of traces
+    /// that have their own sizes ([`PayloadSizes::with_chain`]).
     #[must_use]
     pub fn with_service(mut self, service: &str, sizes: PayloadSizes) -> PayloadSizes {
         self.services.insert(service.to_owned(), sizes);
         self
     }
 
-    /// Sets the sizes of the messages of one chain of the service called `service`, given by (index
-    /// of the phase, index of the chain). `sizes` has one distribution for each message, in order;
-    /// messages beyond the list have the last distribution.
+    /// Sets the sizes of the messages of one chain of traces of the service called `service`. The
+    /// chain is given by (index of the phase, index of the chain in the phase). `sizes` has one
+    /// distribution for each message, in order; further messages have the last distribution.
     #[must_use]
     pub fn with_chain(
         mut self,
@@ -161,8 +163,8 @@ impl PayloadSizes {
         }
     }
 
-    /// Returns the distribution of the size of the message at `place` of the service called
-    /// `service`.
+    /// Returns the distribution of the size of one message: the message at `place` in the path of
+    /// the service called `service`.
     pub fn distribution(&self, service: &str, place: MessagePlace) -> &SizeDistribution {
         if !self.chains.is_empty() {
             let chain = (service.to_owned(), place.phase, place.chain);
@@ -188,17 +190,17 @@ impl PayloadSizes {
         named.map_or(&self.other, |(_, distribution)| distribution)
     }
 
-    /// Draws the size of the message at `place` of request `request` to the service called
-    /// `service`. The result depends only on the arguments, so all systems that are compared see
-    /// the same sizes.
+    /// Draws the random size of one message: the message at `place` in the path of the service
+    /// called `service`, in request `request`. The result depends only on these sizes and the
+    /// arguments, so all systems that are compared see the same sizes.
     pub fn draw(&self, service: &str, place: MessagePlace, seed: u64, request: u64) -> Bytes {
         self.distribution(service, place).draw(place, seed, request)
     }
 }
 
 impl SizeDistribution {
-    /// Draws the size of the message at `place` of request `request` from this distribution. The
-    /// result depends only on the arguments.
+    /// Draws a random size from this distribution for the message at `place` in request `request`.
+    /// The result depends only on the distribution and the arguments.
     #[inline]
     pub fn draw(&self, place: MessagePlace, seed: u64, request: u64) -> Bytes {
         self.sample(attribute_unit(seed, request, place.index()))
@@ -219,9 +221,9 @@ const VOID_SIZE: Bytes = Bytes(28);
 const POSTS: &str = "ReadHomeTimeline rsp (10 posts)";
 const POST_IDS: &str = "ReadPosts req (10 ids)";
 
-/// Returns the names of the messages of one chain of a SocialNetwork service, in order of the
-/// chain's traces; further traces have the last name. These are names of messages whose sizes were
-/// measured. Empty for other services and chains.
+/// Returns the names of the messages of one chain of traces of a SocialNetwork service, in the
+/// order of the chain's traces, such as `StorePost req`. Each is the name of a message whose sizes
+/// were measured. Further traces have the last name. Empty for other services and chains.
 ///
 /// Provenance: the messages between services are those of SocialNetwork's interface. Messages to
 /// and from caches and databases were not measured; each is taken to be as large as the message
