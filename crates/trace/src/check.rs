@@ -163,7 +163,8 @@ pub fn is_name(name: &str) -> bool {
 /// so on for the trace `T5`.
 pub fn is_part_name(name: &str) -> bool {
     name.split_once('.').is_some_and(|(trace, number)| {
-        is_name(trace) && number.parse::<u16>().is_ok_and(|number| number > 0)
+        let digits = number.bytes().all(|byte| byte.is_ascii_digit());
+        is_name(trace) && digits && !number.starts_with('0') && number.parse::<u16>().is_ok()
     })
 }
 

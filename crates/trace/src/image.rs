@@ -127,8 +127,8 @@ impl Image {
     }
 
     /// Returns the addresses of all traces that can run after the trace at `entry` in the same run:
-    /// those to which its tails lead, directly or through other traces. `entry` is among them only
-    /// if a tail leads back to it.
+    /// those to which its tails lead, directly or through other traces. `entry` is never among
+    /// them, since tails that lead back are refused.
     pub fn entered(&self, entry: AtmAddress) -> Vec<AtmAddress> {
         let (mut left, mut seen, mut found) = (vec![entry], vec![entry], Vec::new());
         while let Some(address) = left.pop() {

@@ -5,7 +5,7 @@
 use accelflow_trace::source::{accel, branch, fork, join, seq, tail, trans};
 use accelflow_trace::{
     Accel, CheckError, Field, Image, Library, LinkError, Node, Nodes, PredicateTable,
-    RegisterError, Visit, Walker, Warning, Word, source, templates,
+    RegisterError, Visit, Walker, Warning, Word, is_part_name, source, templates,
 };
 
 fn visits(name: &str, facts: &[(&str, i64)]) -> Vec<String> {
@@ -259,6 +259,18 @@ fn joins_that_cannot_be_are_errors() {
     );
     let meet = vec![accel("Ser").unwrap(), Node::Meet, accel("Encr").unwrap()];
     assert_eq!(refused(meet), CheckError::Meet);
+}
+
+#[test]
+fn names_of_further_words_have_a_number_without_sign_and_leading_zeros() {
+    for name in ["T5.1", "T5.10", "T9+Cmp.65535"] {
+        assert!(is_part_name(name), "{name}");
+    }
+    for name in [
+        "T5", "T5.", "T5.0", "T5.+1", "T5.01", "T5.65536", "T5.1.1", ".1", "5.1",
+    ] {
+        assert!(!is_part_name(name), "{name}");
+    }
 }
 
 #[test]

@@ -249,6 +249,11 @@ fn serverless_functions_compute_as_long_as_azures_scaled() {
             .iter()
             .any(|parameter| parameter.key == "app.ImgRot_ns")
     );
+    // Times beyond the service's phases of application logic are ignored.
+    let (us, more) = (Time::from_us, vec![None; 1_000]);
+    let times = |_: &str| ([more.clone(), vec![Some(us(9)); 3]].concat(), Some(us(7)));
+    let profile = profile.with_cpu_times(times);
+    assert_eq!(profile.service("ImgRot").unwrap().app_time(), us(7));
 }
 
 #[test]

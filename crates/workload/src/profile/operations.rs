@@ -142,11 +142,9 @@ impl Profile {
     ) -> Profile {
         for profile in &mut self.services {
             let (own, app) = times(profile.service.name());
-            let open = profile
-                .service
-                .cpu_phases()
-                .saturating_sub(own.iter().flatten().count());
-            let mut open = open as u64;
+            let phases = profile.service.cpu_phases();
+            let timed = own.iter().take(phases).flatten().count();
+            let mut open = (phases - timed) as u64;
             let mut left_ps = app.map(Time::as_ps);
             let mut own = own.into_iter();
             for phase in &mut profile.phases {
