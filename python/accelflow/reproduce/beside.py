@@ -39,10 +39,11 @@ _PAPER: Final[dict[str, Any]] = {
 
 
 def compared(findings: Sequence[Finding]) -> list[list[Finding]]:
-    """Return the findings that have both our figure and the paper's, in groups of the same unit.
+    """Return the findings that can be drawn beside the paper's figure, grouped by unit.
 
-    Groups are in the order in which units appear. Findings whose figure in the paper is a bound are
-    left out.
+    A finding is one of our figures, compared with the paper's. Findings without our figure or the
+    paper's are left out, and so are those for which the paper prints only a bound. Groups are in
+    the order in which units appear.
     """
     units: dict[str, list[Finding]] = {}
     for finding in findings:
@@ -53,7 +54,7 @@ def compared(findings: Sequence[Finding]) -> list[list[Finding]]:
 
 
 def height_in(groups: Sequence[Sequence[Finding]]) -> float:
-    """Return the height in inches that the groups of findings need; 0 without groups."""
+    """Return the height in inches that :func:`draw_beside` needs for `groups`; 0 without groups."""
     return sum(_AXIS_IN + _ROW_IN * len(findings) for findings in groups) + _LEGEND_IN * bool(
         groups
     )
