@@ -61,9 +61,10 @@ def height_in(groups: Sequence[Sequence[Finding]]) -> float:
 
 
 def draw_beside(figure: SubFigure, groups: Sequence[Sequence[Finding]]) -> None:
-    """Draw a row for each finding: our figure with its interval, the paper's, and both as numbers.
+    """Draw our figures beside the paper's, a row for each.
 
-    `groups` has the form of the result of :func:`compared`; each group has an axis of its own.
+    A row has our figure with its confidence interval, the paper's figure, and both as numbers.
+    `groups` is a result of :func:`compared`; each group has an axis of its own.
     """
     heights = [_AXIS_IN + _ROW_IN * len(findings) for findings in groups]
     grid = figure.subplots(len(groups), 1, squeeze=False, height_ratios=heights)

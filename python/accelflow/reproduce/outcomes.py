@@ -86,7 +86,11 @@ class ExperimentResult:
 
     @property
     def replications_text(self) -> str:
-        """The replications as text, such as ``seeds 1, 2`` or ``2 replications``."""
+        """The seeds as text, such as ``seeds 1, 2``.
+
+        If replications consist of several simulations, the text has their number and the largest
+        number of requests of a simulation instead.
+        """
         if self.longest_run is not None and self.longest_run < self.most_requests:
             return (
                 f"{len(self.seeds)} replications, made of simulations of at most "

@@ -21,7 +21,8 @@ Case = tuple[Point, str, int]
 def cases_of(definition: Definition, budget: Budget) -> list[Case]:
     """Return a triple (point, system, seed) for each simulation of an experiment.
 
-    All combinations of the experiment's points, its systems and the seeds of `budget` are included.
+    These are all combinations of the experiment's points (values of its varied parameter), its
+    systems, and the seeds of `budget`.
     """
     return [
         (point, system, seed)

@@ -37,10 +37,9 @@ Progress = Callable[[int, int], object]
 
 
 def identity(experiment: simulation.Scenario) -> str:
-    """Return a hash that is equal for simulations with equal results, for use as a key.
+    """Return a hash of everything that the results of `experiment` depend on, as a key for them.
 
-    It covers every field of `experiment`. Parameters of the server that are set to their defaults
-    count as not set.
+    A parameter of the server that is set to its default counts as not set.
     """
     defaults = _defaults()
     config = simulation.configured(experiment.config)
