@@ -106,7 +106,7 @@ class OwnScenario:
         """Return the simulation of one system at one point of an experiment.
 
         `setup` has the settings that all points of the experiment share; see
-        :meth:`accelflow.reproduce.Setting.experiment`.
+        :meth:`accelflow.reproduce.scenario.Setting.experiment`.
         """
         settings = merged(self.config, setup, point)
         if settings.get("arrivals") == PRODUCTION:

@@ -117,8 +117,8 @@ def _lengths(budget: Budget) -> str:
 def others_text(budget: Budget) -> str:
     """Return a sentence on the simulations of experiments without P99s and of searches.
 
-    The sentence names the budget :attr:`Budget.without_tails`. Empty if `budget` has none, since
-    all experiments then have the same budget.
+    The sentence names the budget :attr:`accelflow.reproduce.Budget.without_tails`. Empty if
+    `budget` has none, since all experiments then have the same budget.
     """
     other = budget.without_tails
     return (
