@@ -18,9 +18,10 @@ _BY_DEADLINE: Final = frozenset({"deadline", "edf"})
 
 
 def check_effects(scenario: Scenario, *, more_systems: bool = False) -> None:
-    """Raise InputError for an order of queues that changes nothing in any system of `scenario`.
+    """Raise InputError if the scenario's order of queues (`policy`) has no effect.
 
-    `more_systems`: systems in Python take part, too.
+    It has none if every system orders its queues by itself, and none by deadline if no service has
+    an SLO. With `more_systems`, systems in Python take part, too, and nothing is refused.
     """
     why = None if more_systems else _why_idle(scenario)
     if why is not None:
@@ -28,7 +29,10 @@ def check_effects(scenario: Scenario, *, more_systems: bool = False) -> None:
 
 
 def without_idle_policy(scenario: Scenario) -> Scenario:
-    """Return `scenario` without an order of queues that changes nothing, such as one of a sweep."""
+    """Return `scenario` without its order of queues (`policy`) if that has no effect.
+
+    A sweep needs this if it combines an order with systems that ignore it.
+    """
     return scenario if _why_idle(scenario) is None else replace(scenario, policy=None)
 
 

@@ -8,10 +8,10 @@ __all__ = ["completed"]
 
 
 def completed(text: str, base: str) -> str:
-    """Return the recording `base` with its services replaced by those of the recording `text`.
+    """Update the recording `base` with the newer recording `text`, and return the result.
 
-    Services that only `text` has follow at the end. Machine and date are those of `text`. Raises
-    AccelflowError for a text that is not a recording.
+    Services of `text` replace those of `base` with the same name; new ones follow at the end.
+    Machine and date are those of `text`. Raises AccelflowError for a text that is not a recording.
     """
     for recording in (text, base):
         _native.check_recording(recording)

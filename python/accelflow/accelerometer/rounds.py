@@ -24,11 +24,11 @@ Over = dict[str, float | None]
 
 
 def over_rounds(values: Sequence[float]) -> Over:
-    """Return the median of `values`, and the ends of its 95 % interval.
+    """Return the median of `values`, measured in several rounds, with its 95 % interval.
 
-    The interval is that of the sign test: its ends are two of the values, and it is valid for any
-    distribution. `standard_error` is that of a normal distribution with an interval of the same
-    width. The ends and `standard_error` are None for fewer than six values.
+    The interval is that of the sign test: its ends ``low`` and ``high`` are two of the values, and
+    it is valid for any distribution. ``standard_error`` is that of a normal distribution with an
+    interval of the same width. All three are None for fewer than six values.
     """
     ordered = sorted(values)
     count, beside, rank = len(ordered), 0.0, 0
@@ -46,5 +46,8 @@ def over_rounds(values: Sequence[float]) -> Over:
 
 
 def run_queue() -> float:
-    """Return the mean number of threads that ran or were ready in the last minute (`uptime`)."""
+    """Return the load average of the last minute, as `uptime` shows it.
+
+    It is the mean number of threads that ran or were ready to run.
+    """
     return os.getloadavg()[0]

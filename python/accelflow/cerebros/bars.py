@@ -19,7 +19,12 @@ _STALLED: Final = {"execution": "execute_cycles", "instruction misses": "stall_c
 
 
 def bars(runs: Runs, services: Sequence[Mapping[str, Any]]) -> list[Bar]:
-    """Return the bars of the Cerebros paper's figures: figure, group, name and stacked parts."""
+    """Return the bars that the Cerebros paper's figures draw, with our values.
+
+    A bar is an object with ``figure``, ``group``, ``bar`` (its name) and ``parts``, the heights of
+    the stacked parts by name. `runs` are the simulations, and `services` describes the five
+    services.
+    """
     layers = [software(service) for service in services]
     mean = {module: math.fsum(layer[module] for layer in layers) / 5 for module in MODULES}
     return [

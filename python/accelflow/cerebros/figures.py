@@ -38,11 +38,12 @@ REQUESTS: Final = 6_000
 
 @dataclass(frozen=True)
 class Figures:
-    """The Cerebros paper's results, simulated: means over `replications` seeds from `seed` on.
+    """Our simulated results for the figures of the Cerebros paper.
 
-    `requests` is the number of requests of each service in a run. `findings` are our numbers beside
-    those that the paper's text prints. `bars` are the bars of the figures, whose heights the text
-    does not give: the stacked parts of each figure, group and bar.
+    They are means over `replications` seeds from `seed` on; `requests` is the number of requests of
+    each service in a run. `findings` are our numbers beside those that the paper's text prints.
+    `bars` are our values of the bars that the paper draws without printing their heights: the
+    stacked parts of each figure, group and bar.
     """
 
     requests: int
@@ -78,10 +79,10 @@ class Seed:
 def figures(
     *, requests: int = REQUESTS, seed: int = 1, replications: int = REPLICATIONS
 ) -> Figures:
-    """Simulate what the Cerebros paper's figures show, and compare with the paper's numbers.
+    """Simulate the figures of the Cerebros paper, and compare our numbers with the paper's.
 
-    Each number is the mean over the seeds from `seed` on, with half its 95 % interval (None for
-    one seed). Raises InputError for a value that is not allowed, and for so few requests that a
+    Each number is the mean over the seeds from `seed` on, with half its 95 % interval (None for one
+    seed). Raises InputError for a value that is not allowed, and for so few requests that a
     function is not called.
     """
     whole_number("replications", replications, 1, 1_000)
@@ -90,7 +91,7 @@ def figures(
 
 
 def one_seed(seed: int, *, requests: int = REQUESTS) -> Seed:
-    """Simulate what the Cerebros paper's figures show, with one seed.
+    """Simulate the figures of the Cerebros paper with one seed, without comparing.
 
     Raises InputError as :func:`figures` does.
     """
@@ -102,7 +103,7 @@ def one_seed(seed: int, *, requests: int = REQUESTS) -> Seed:
 def combined(seeds: Sequence[Seed], *, requests: int = REQUESTS, seed: int = 1) -> Figures:
     """Combine the results of several seeds: means, and half of their 95 % intervals.
 
-    `seeds` has at least one result; the first is that of the seed `seed`.
+    `seeds` has the results of successive seeds, at least one. `seed` is the first of these seeds.
     """
     by_figure = zip(*(found.values for found in seeds), strict=True)
     return Figures(

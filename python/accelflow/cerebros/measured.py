@@ -41,11 +41,17 @@ Run = Mapping[str, Any]
 class Runs:
     """The results of all simulations for the Cerebros paper's figures, with one seed.
 
-    UID and USR are services of the paper. `loaded` has each service under the designs ``None``,
-    ``OP: P-Only``, ``P+H`` and ``Full``. `alone` has UID under all designs, one request at a time.
-    `plain` and `affinity` are USR under Full with more requests, without and with steering by
-    affinity. `dedicated` has the cycles of USR's first two functions, F0 and F1, each on cores that
-    run nothing else. `models` has each service's capacity for each processing model and design.
+    UID and USR are services of the paper. A design is a set of parts of the RPC layer in hardware:
+    ``None`` has none, and ``Full`` all.
+
+    - `loaded` has each service under the designs ``None``, ``OP: P-Only``, ``P+H`` and ``Full``.
+    - `alone` has UID under all designs, with one request at a time.
+    - `plain` and `affinity` are USR under ``Full`` with more requests; in `affinity`, requests are
+      steered to cores that have just run the same function.
+    - `dedicated` has the cycles of USR's first two functions, F0 and F1, each on cores that run
+      nothing else.
+    - `models` has the run that measures each service's capacity, by service, processing model and
+      design.
     """
 
     loaded: Mapping[str, Mapping[str, Run]]

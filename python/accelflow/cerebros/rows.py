@@ -26,10 +26,10 @@ _Services = Sequence[Mapping[str, Any]]
 class Value:
     """Our value of one number that the Cerebros paper prints.
 
-    `key` is the key of the number among the paper's numbers, and `label` describes the number.
-    `figure` names the figure of the paper to which the number belongs, such as ``2b``; it is
-    ``services`` for numbers of the services themselves. `value` is our value. `also` has our values
-    if the number is defined in other ways, as pairs (definition, value).
+    `key` identifies the number in ``paper-targets.toml``, and `label` describes it. `figure` is the
+    figure of the paper to which the number belongs, such as ``2b``, or ``services`` for numbers of
+    the services themselves. `value` is our value. `also` has our values by other definitions of the
+    number, as pairs (definition, value).
     """
 
     key: str
@@ -42,7 +42,7 @@ class Value:
 def values(runs: Runs, services: _Services) -> list[Value]:
     """Return our values of the numbers that the Cerebros paper's text states.
 
-    They are in the order of the paper's diagrams, Fig. 2 first. `runs` are the simulations, and
+    They are in the order of the paper's figures, Fig. 2 first. `runs` are the simulations, and
     `services` describes the five services.
     """
     makers: tuple[Callable[[Runs, _Services], Iterator[Value]], ...] = (
@@ -62,8 +62,8 @@ def values(runs: Runs, services: _Services) -> list[Value]:
 def software(service: Mapping[str, Any]) -> dict[str, float]:
     """Return a service's mean cycles per request in each module of the RPC layer in software.
 
-    The modules are :data:`MODULES`; ``nested`` has the cycles that nested calls cause. The mean
-    over the service's functions is weighted by their popularity.
+    The modules are :data:`MODULES`; ``nested`` has the cycles of calls that the service makes
+    itself. The mean is over the service's functions, weighted by how often each is called.
     """
     functions = service["functions"]
     return {

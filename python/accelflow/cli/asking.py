@@ -26,7 +26,7 @@ Command = Callable[..., None]
 
 
 def one_system(command: Command) -> Command:
-    """Add the options of a simulation of one system to a command."""
+    """Add to `command` the options of a simulation of one system, such as ``--workload``."""
     for option in reversed(_OPTIONS):
         command = option(command)
     return command

@@ -49,9 +49,9 @@ threads_option = click.option(
 
 
 def budget_option(default: str) -> Callable[[_Command], _Command]:
-    """Return the option ``--budget``, the name of a length and number of simulations.
+    """Return the option ``--budget``, a name for the length and number of simulations.
 
-    `default` is its default value.
+    `default` is the name used without the option.
     """
     return click.option(
         "--budget",
@@ -107,9 +107,10 @@ def out_option(help_text: str, default: Path | None = None) -> Callable[[_Comman
 def scenario_of(
     config_file: Path | None, chip: str | None = None, changes: Sequence[str] = ()
 ) -> Scenario:
-    """Return the scenario in `config_file`, or the default one, on `chip` with `changes`.
+    """Return the scenario of a command's options --config, --chip and --set.
 
-    `chip` is a file or a name, and `changes` are texts KEY=VALUE.
+    `config_file` has the scenario (None: the default one). `chip` is a file or a name, and
+    `changes` are texts KEY=VALUE; both change the scenario's server.
     """
     scenario = read_scenario(config_file) if config_file else Scenario()
     config = chosen_config(chip, read_settings(changes), scenario.config)
@@ -117,9 +118,10 @@ def scenario_of(
 
 
 class Campaign:
-    """The simulations of one command.
+    """All the simulations of one command, from the check of its options to the final line.
 
-    A campaign checks the command's options, runs the simulations, and prints their total time.
+    A campaign saves finished simulations until the command has written its results, so that a
+    stopped command can resume. It shows the progress, and prints the total time.
     """
 
     def __init__(self, threads: int, out: Path | None) -> None:
@@ -139,7 +141,8 @@ class Campaign:
     def run(self, work: Callable[[Runner], _Found]) -> _Found:
         """Call `work` with a runner of simulations, show the progress, and return the result.
 
-        If `work` raises an exception, prints where the completed simulations are kept, if they are.
+        If `work` raises an exception and there is a folder for results, prints where the completed
+        simulations are saved.
         """
         with bar(self.console, "simulating") as advance:
             runner = Runner(self._threads, advance, self._kept)
@@ -161,9 +164,9 @@ class Campaign:
         self.console.print(text, highlight=False, markup=False, soft_wrap=True)
 
     def end(self) -> None:
-        """Print how many simulations ran and their total time, and delete the kept simulations.
+        """Print how many simulations ran and their total time, and delete the saved simulations.
 
-        The command must have written its results.
+        Call this only after the command's results are written, since it can no longer resume.
         """
         if self._kept is not None:
             self._kept.clear()

@@ -21,12 +21,12 @@ def chosen_config(
     changes: Mapping[str, float | str],
     base: Mapping[str, float] | None = None,
 ) -> Config:
-    """Return the server's parameters from `base`, a chip and --set; the later of these override.
+    """Return the server's parameters, combined from `base`, a chip and the option --set.
 
-    `place` is the chip, a file or a name (None: no chip), and `changes` are the values of --set, by
-    key. A value of the chip that equals the parameter's default is left out, unless `base` sets the
-    parameter to another value. Raises InputError for a chip that cannot be read and
-    for changes that are not allowed.
+    A later one of these three overrides an earlier one. `place` is the chip, a file or a name
+    (None: no chip), and `changes` are the values of --set, by key. Values of the chip that do not
+    change anything are left out: those that equal the value in `base` or, without one, the default.
+    Raises InputError for a chip that cannot be read and for changes that are not allowed.
     """
     base = base or {}
     config = configured(find_chip(place).config) if place is not None else {}
@@ -38,9 +38,10 @@ def chosen_chips(
 ) -> tuple[Config, dict[str, Config]]:
     """Return the parameters that all chips share, and each chip's other parameters by chip name.
 
-    The second result is empty if `places` has exactly one chip. `places` are files or names; these
-    chips replace those in `base`. `changes` override parameters of every chip. Raises InputError
-    as :func:`chosen_config`, and for two chips with the same name.
+    `places` are the chips, files or names; if not empty, they replace those in `base`. `changes`
+    override parameters of every chip. If `places` has exactly one chip, its parameters are part of
+    the first result, and the second is empty. Raises InputError as :func:`chosen_config` does, and
+    for two chips with the same name.
     """
     common = configured(base.config, "config: ")
     named = configured(changes, "--set ")
@@ -92,12 +93,12 @@ class Sized:
 
 
 def sized(place: str | None, changes: Sequence[str]) -> Sized:
-    """Return the area model's inputs from the chip `place` (a file or a name) and from --set.
+    """Return the inputs of the area model for the chip `place`, changed by the option --set.
 
-    `place` is None for the paper's chip. `changes` are the texts of --set, NAME=NUMBER: inputs of
-    the model, or parameters of the chip. Raises InputError for a chip that cannot be read, for a
-    parameter's value that is not allowed, for a text of another form, and for an input that is set
-    twice, also in two spellings.
+    `place` is a file or a name, or None for the paper's chip. `changes` are the texts of --set,
+    NAME=NUMBER: each sets an input of the model or a parameter of the chip. Raises InputError for a
+    chip that cannot be read, for a parameter's value that is not allowed, for a text of another
+    form, and for an input that is set twice, even by two different names.
     """
     config = chosen_config(place, {})
     inputs: dict[str, float] = {}

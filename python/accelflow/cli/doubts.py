@@ -18,9 +18,10 @@ _PRINTED: Final[set[str]] = set()
 
 @contextmanager
 def each_once() -> Iterator[None]:
-    """Print the warnings about workload files in the block, the whole command, as single lines.
+    """Print each warning about a workload file once, as a single line on standard error.
 
-    Each is printed once, also those of :func:`plain_warnings`.
+    It is a context manager for the whole command. Warnings of :func:`plain_warnings` inside of it
+    are not repeated either.
     """
     _PRINTED.clear()
     with warnings.catch_warnings():
@@ -46,7 +47,10 @@ def each_once() -> Iterator[None]:
 
 @contextmanager
 def plain_warnings() -> Iterator[None]:
-    """Print the block's warnings about workload files on standard error, one line each."""
+    """Print warnings about workload files that arise in a ``with`` block, one line each.
+
+    They appear on standard error when the block has ended.
+    """
     with warnings.catch_warnings(record=True) as doubts:
         warnings.simplefilter("always", WorkloadWarning)
         yield

@@ -17,11 +17,11 @@ _ABANDONED: list[threading.Thread] = []
 
 
 def interruptible(work: Callable[[], _Found]) -> _Found:
-    """Call `work` in another thread; return its result, or raise its exception.
+    """Call `work` so that Ctrl-C ends it at once; return its result, or raise its exception.
 
-    Native code that reports no progress does not check for Ctrl-C. The calling thread waits in
-    Python, so that KeyboardInterrupt is raised at once; :func:`leave` then ends the process
-    although `work` still runs.
+    Native code that reports no progress does not check for Ctrl-C. So `work` runs in another
+    thread, while the calling thread waits in Python and raises KeyboardInterrupt at once.
+    :func:`leave` then ends the process although `work` still runs.
     """
     found: list[_Found] = []
     failed: list[BaseException] = []
@@ -48,7 +48,7 @@ def interruptible(work: Callable[[], _Found]) -> _Found:
 
 
 def leave(code: int) -> NoReturn:
-    """End the process with the exit code `code`, even if abandoned work still runs."""
+    """End the process with exit code `code`, even if interrupted work still runs in a thread."""
     if any(thread.is_alive() for thread in _ABANDONED):
         # The interpreter's own end is not safe while native code runs in a thread.
         for stream in (sys.stdout, sys.stderr):

@@ -74,10 +74,10 @@ def _typed(context: click.Context) -> Iterator[tuple[click.Parameter, str, Any]]
 
 
 def left_out(context: click.Context, why: str, allowed: Collection[str] = ()) -> None:
-    """Raise InputError if the user gave an option or argument that would have no effect.
+    """Raise InputError if the user gave an option or argument that has no effect here.
 
-    `allowed` has the names of click's parameters that have an effect. The message ends with ``must
-    be left out`` and the text `why`.
+    `allowed` has the names of click's parameters that do have an effect. `why` gives the reason:
+    the message ends with ``must be left out`` and this text.
     """
     for parameter, option, value in _typed(context):
         if str(parameter.name) in allowed:
@@ -113,7 +113,11 @@ def _fields_of(parameter: click.Parameter) -> set[str]:
 
 
 def naming_options(command: click.Command) -> click.Command:
-    """Change `command` and its subcommands so that errors name the option at fault; return it."""
+    """Change `command` so that its error messages name the option at fault, and return it.
+
+    Without this, an error about a value names the field that the option sets. Subcommands are
+    changed, too.
+    """
     if command.context_class is _Context:
         return command
     command.context_class = _Context
@@ -195,9 +199,9 @@ def _of_path(kind: click.Path[Any], path: Path) -> str:
 
 
 def once(_: click.Context, parameter: click.Parameter, values: tuple[object, ...]) -> object | None:
-    """Return the only value of an option, or None without the option; a callback of click.
+    """Check, as a callback of click, that an option was given at most once; return its value.
 
-    click allows the option several times, but a second value raises InputError.
+    None without the option. Raises InputError for a second value, which click alone would allow.
     """
     if len(values) > 1:
         raise refused(option_name(parameter), str(values[1]), "must be given only once")

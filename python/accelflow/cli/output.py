@@ -25,20 +25,23 @@ SHOWN_AFTER_S: Final = 2.0
 
 
 class Output(Console):
-    """A console that raises BrokenPipeError, which the command line turns into an exit code."""
+    """A console that raises BrokenPipeError if its output is closed, as by ``| head``.
+
+    The command line turns this exception into an exit code.
+    """
 
     def on_broken_pipe(self) -> None:
-        """Raise BrokenPipeError, which the base class would swallow."""
+        """Raise the BrokenPipeError that rich is handling; the base class would end the process."""
         raise  # noqa: PLE0704 (rich calls this where it handles the BrokenPipeError)
 
 
 @contextmanager
 def bar(console: Console, title: str) -> Iterator[Callable[[int, int], None]]:
-    """Show the progress of the `with` block; yields a function that updates the progress.
+    """Show the progress of a ``with`` block, which receives a function to report the progress.
 
-    The function takes the amount of work done and the total, in the same unit. A terminal shows a
-    bar with the remaining time after two seconds. Elsewhere, such as in a log, a line is printed
-    every half minute.
+    The function takes the amount of work done and the total, in the same unit. On a terminal, a bar
+    with the remaining time appears after two seconds. Elsewhere, such as in a log, a line is
+    printed every half minute.
     """
     if not console.is_terminal:
         yield Lines(console, title).report

@@ -28,13 +28,17 @@ REPORT: Final[Callable[[Callable[..., Any]], Callable[..., Any]]] = click.option
 
 
 def check_report(report_file: Path | None) -> None:
-    """Raise InputError if a page cannot be written to `report_file`; None: no page is wanted."""
+    """Raise InputError if no page can be written to `report_file`; do nothing if that is None."""
     if report_file is not None:
         check_file(report_file, "--report")
 
 
 def page_samples(scenario: Scenario, seeds: int) -> int:
-    """Return how many single requests a page shows for each service, system, chip and seed."""
+    """Return how many single requests to record for the curves of a page.
+
+    The number is that for each service, system, chip and seed. It keeps the total at about a
+    million.
+    """
     known = scenario.services or services(loaded(scenario).workload)  # type: ignore[arg-type]
     systems = max(len(scenario.orchestrators or orchestrators()), 1) * max(len(scenario.chips), 1)
     return max(_MOST_SAMPLES // (len(known) * systems * seeds), 1)

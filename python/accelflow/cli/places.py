@@ -35,9 +35,10 @@ class _Written(click.Path[Path]):
 
 
 def written_as(*endings: str) -> click.Path[Path]:
-    """Return the type of an option for an output file whose format has the extensions `endings`.
+    """Return the type of a click option for an output file in one format.
 
-    The first is the usual one. Names without an extension are allowed.
+    `endings` are the extensions of this format, the usual one first. Names without an extension are
+    allowed.
     """
     found = _Written(path_type=Path, dir_okay=False)
     found.endings = endings
@@ -52,10 +53,11 @@ WRITTEN_FOLDER: Final = _Written(path_type=Path, file_okay=False)
 
 
 def check_place(out: Path, option: str = "--out") -> None:
-    """Raise InputError if results cannot be written to the folder `out`, before any simulation.
+    """Raise InputError if results cannot be written to the folder `out`.
 
-    `option` is the name of the option in the message. A missing `out` is allowed, since writers
-    create the folder with its parents. :func:`check_file` refuses the missing folder of a file.
+    Commands call this before long simulations. A missing folder is allowed, since it will be
+    created with its parents. (:func:`check_file`, in contrast, refuses a file in a missing folder.)
+    `option` is the name of the option in the message.
     """
     _check_length(out, option)
     existing = next(place for place in (out, *out.absolute().parents) if place.exists())
@@ -96,9 +98,10 @@ def _check_length(out: Path, option: str) -> None:
 
 
 def check_written(given: Iterable[tuple[click.Parameter, str, Any]]) -> None:
-    """Raise InputError if an output cannot be written, or would overwrite another file.
+    """Raise InputError if an output cannot be written, or if it would overwrite another file.
 
-    `given` has each option or argument on the command line: its parameter, its name and its value.
+    Another file is one that the same command line names, such as an input. `given` has a triple for
+    each option or argument on the command line: parameter, name and value.
     """
     given = list(given)
     for parameter, option, value in given:
@@ -130,7 +133,7 @@ def _check_ending(place: Path, option: str, endings: tuple[str, ...]) -> None:
 
 
 def check_apart(files: Mapping[str, Path | None], folder: Path, own: str) -> None:
-    """Raise InputError if one of `files` has the name of a result that goes to `folder`.
+    """Raise InputError if an output file would overwrite a result that goes to `folder`.
 
     `files` has the output files by option, None for an option that is left out. `own` is a regular
     expression for the names of all results that the command may write to `folder`.

@@ -111,11 +111,12 @@ def asked_precision(context: click.Context) -> Precision | None:
 
 
 def kept_in(context: click.Context) -> Path | None:
-    """Return the folder that saves finished simulations when a time limit ends the command.
+    """Return the folder in which the command saves finished simulations to resume later, or None.
 
-    Without a time limit, it is the folder that a stopped command has left, to resume it. None
-    without --precision, and without a time limit if there is no such folder. None also if the
-    command writes a report, which needs single requests: they are not saved.
+    Simulations are saved only with ``--time-limit``, which may stop the command. Without it, the
+    result is the folder that such a stopped command has left, if there is one. The result is None
+    without ``--precision``, and with ``--report``, since its page needs single requests, which are
+    not saved.
     """
     options = context.params
     if options["precision"] is None or options["report_file"] is not None:
@@ -126,7 +127,7 @@ def kept_in(context: click.Context) -> Path | None:
 
 
 def check_reached(comparison: Comparison, context: click.Context) -> None:
-    """Raise AccelflowError if the time limit ended the command before the precision was reached."""
+    """Raise AccelflowError if the time limit ended `comparison` before it was precise enough."""
     said = comparison.source.get("precision")
     if said is None or said["reached_ratio"] <= said["asked_ratio"]:
         return
@@ -141,9 +142,10 @@ def check_reached(comparison: Comparison, context: click.Context) -> None:
 
 
 def warmup_of(context: click.Context) -> tuple[int | None, bool]:
-    """Return the number of warm-up requests (None: a tenth of all), and whether MSER-5 chooses it.
+    """Return the number of warm-up requests, and whether the MSER-5 test is to choose this number.
 
-    The number is None, too, if MSER-5 chooses it.
+    The number is None if MSER-5 chooses it, and without ``--warmup``: it is then a tenth of all
+    requests.
     """
     given = context.params["warmup"]
     return (None, True) if given == _MSER5 else (given, False)
@@ -160,7 +162,7 @@ def check_samples_file(file: Path | None, report_file: Path | None) -> None:
 
 
 def with_samples(file: Path, run: Callable[[Callable[[pa.Table], None]], Comparison]) -> Comparison:
-    """Return the comparison that `run` makes, and write its samples to the Parquet file `file`.
+    """Make a comparison with `run`, return it, and write its samples to the Parquet file `file`.
 
     The file has a row for each counted request. `run` receives a function that it must call once
     for each seed, with that seed's table of samples. Raises InputError if the file cannot be
@@ -193,10 +195,10 @@ def with_samples(file: Path, run: Callable[[Callable[[pa.Table], None]], Compari
 def rounds_shown(
     console: Console, asked: Precision | None
 ) -> Callable[[int, Reached], None] | None:
-    """Return a function that prints the precision reached after each run length.
+    """Return a function that prints which precision the runs have reached; None if `asked` is None.
 
-    The function takes the number of requests of each service, and the precision reached. None if
-    `asked` is None.
+    It is called after each prolongation of the runs, with the number of requests of each service
+    and the precision reached.
     """
     if asked is None:
         return None

@@ -16,12 +16,12 @@ _NAME: Final = "print_rules"
 
 
 class RulesCommand(click.Command):
-    """A command with the option of :func:`print_rules`, which refuses all others beside it."""
+    """A command with the option ``--print-rules``, which must be given alone."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the command line.
+        """Parse the command line `args`.
 
-        Raises InputError for an option or argument beside ``--print-rules``, which would have no
+        Raises InputError for an option or argument beside ``--print-rules``, since it would have no
         effect.
         """
         if ctx.resilient_parsing:  # for the completion of shells

@@ -29,7 +29,7 @@ Command = Callable[..., None]
 
 
 def timeline_options(command: Command) -> Command:
-    """Add the options of a timeline to a command."""
+    """Add the option ``--timeline`` and those that select its requests to a command."""
     options = (
         click.option(
             "--timeline",

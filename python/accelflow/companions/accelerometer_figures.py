@@ -68,7 +68,7 @@ _SIZES: Final[Mapping[str, tuple[str, str, float, str]]] = {
 def figures(results: Mapping[str, Any]) -> Mapping[str, Figure]:
     """Draw all figures of the Accelerometer paper; return them by name.
 
-    `results` is the attribute :attr:`accelflow.companions.outcome.PaperResult.results` of this
+    `results` is :attr:`accelflow.companions.outcome.PaperResult.results` of our results for this
     paper.
     """
     studies, bars = results["studies"], results["recommendations"]

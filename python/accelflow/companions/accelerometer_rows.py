@@ -59,10 +59,10 @@ def _finding(key: str, value: float, by_measurement: float | None) -> Finding:
 
 
 def accelerometer_results() -> Mapping[str, Any]:
-    """Return what Accelerometer's results page and pictures show in addition to the findings.
+    """Return the data of Accelerometer's results page and pictures, apart from the findings.
 
-    `studies` and `recommendations` are those of :mod:`accelflow.companions.case_studies`, and
-    `live_server` is that of :mod:`accelflow.companions.live_server`.
+    ``studies`` and ``recommendations`` are those of :mod:`accelflow.companions.case_studies`, and
+    ``live_server`` is that of :mod:`accelflow.companions.live_server`.
     """
     return {
         "studies": case_studies.studies(),

@@ -36,9 +36,10 @@ _TENANTS: Final = ("#0072B2", "#E69F00")
 
 
 def figures(results: Mapping[str, Any]) -> dict[str, Figure]:
-    """Draw the figures of ARCUS from `results["reports"]`; return them by name.
+    """Draw the figures of the ARCUS paper from `results["reports"]`; return them by name.
 
-    `results` is :attr:`accelflow.companions.outcome.PaperResult.results` of this paper.
+    `results` is :attr:`accelflow.companions.outcome.PaperResult.results` of our results for this
+    paper.
     """
     reports = results["reports"]
     drawn: dict[str, Callable[[Mapping[str, Any]], Figure]] = {

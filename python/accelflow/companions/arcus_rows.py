@@ -14,10 +14,10 @@ _Report = Mapping[str, Any]
 
 
 def arcus_findings(runs: Sequence[_Report]) -> list[Finding]:
-    """Return the findings of an experiment from one report per seed: means with 95 % intervals.
+    """Return our numbers of an ARCUS experiment beside the paper's: means with 95 % intervals.
 
-    `runs` has the reports. A number that one of them lacks is left out, since its mean would be
-    that of the other runs only.
+    `runs` has the experiment's report for each seed. A number that one of the reports lacks is left
+    out, since its mean would be that of the other seeds only.
     """
     values = [{row["key"]: row["ours"] for row in run["rows"]} for run in runs]
     found = []
@@ -39,9 +39,10 @@ def _finding(experiment: str, row: Mapping[str, Any], ours: Estimate) -> Finding
 
 
 def merged_report(runs: Sequence[_Report]) -> dict[str, Any]:
-    """Combine the reports of several seeds: means of numbers and curves, with 95 % intervals.
+    """Combine one experiment's reports of several seeds into one report.
 
-    Rows and points that one of the reports lacks are left out.
+    It has the means of their numbers and curves, with 95 % intervals. Rows and points that one of
+    the reports lacks are left out.
     """
     findings = {finding.key: finding for finding in arcus_findings(runs)}
     rows = []

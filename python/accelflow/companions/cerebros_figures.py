@@ -192,7 +192,7 @@ def _modules(bars: _Bars, axes: Axes) -> None:
 
 
 def figures(results: Mapping[str, Any]) -> dict[str, Figure]:
-    """Draw the figures of Cerebros; return them by name.
+    """Draw the figures of the Cerebros paper; return them by name.
 
     `results["figures"]` is what :meth:`accelflow.cerebros.Figures.to_dict` returns.
     """

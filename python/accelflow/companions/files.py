@@ -25,7 +25,7 @@ SCHEMA: Final = "accelflow.companions/2"
 
 
 def to_json(outcome: PaperResult) -> dict[str, Any]:
-    """Convert our results for a companion paper to an object for JSON, that of results.json."""
+    """Convert our results for a companion paper to the object that ``results.json`` contains."""
     return {
         "schema": SCHEMA,
         "paper": outcome.paper,
@@ -83,11 +83,11 @@ def _finding(row: Mapping[str, Any]) -> Finding:
 
 
 def write(outcome: PaperResult, directory: str | PathLike[str]) -> list[Path]:
-    """Write `comparison.md`, `results.json` and the pictures of `outcome` into `directory`.
+    """Write ``comparison.md``, ``results.json`` and the pictures of `outcome` to `directory`.
 
-    If the folder has results of another paper, seed or precision, the names of all files get the
-    next free number. All files are complete before the first one appears, and equal outcomes give
-    equal bytes. Returns the paths. Raises InputError if a file cannot be written.
+    If the folder has results of another paper, seed or precision, these are kept, and a number is
+    added to the new files' names. All files are complete before the first one appears, and equal
+    outcomes give equal bytes. Returns the paths. Raises InputError if a file cannot be written.
     """
     directory = file_path("directory", directory)
     try:

@@ -51,10 +51,11 @@ _ABOUT_PICTURES: Final = (
 
 
 def live_server() -> Mapping[str, Any]:
-    """Return the stored measurements of this project's server.
+    """Return the stored measurements of this project's own server, read from a packaged file.
 
-    `about` describes the measurements, and `sizes` has the payload sizes of operations by kind.
-    `profiles` has the server's cycles by category, before and after the use of AES instructions.
+    ``about`` describes the measurements, and ``sizes`` has the payload sizes of operations by kind.
+    ``profiles`` has the server's cycles by category: ``before`` and ``after`` it used AES
+    instructions.
     """
     text = resources.files(DATA).joinpath("live-server.json").read_text("utf-8")
     found: Mapping[str, Any] = json.loads(text)
@@ -62,10 +63,10 @@ def live_server() -> Mapping[str, Any]:
 
 
 def live_server_lines(measured: Mapping[str, Any], pictures: Mapping[str, str]) -> list[str]:
-    """Return the section on the live server of Accelerometer's results page, as Markdown lines.
+    """Return the part of Accelerometer's results page on this project's server, as Markdown lines.
 
-    `measured` is the result of :func:`live_server`, and `pictures` has the file names of pictures
-    by name.
+    `measured` is the result of :func:`live_server`, and `pictures` maps the names of pictures to
+    their files.
     """
     lines = [
         "## The live server, characterised alike",
@@ -89,10 +90,10 @@ def live_server_lines(measured: Mapping[str, Any], pictures: Mapping[str, str]) 
 
 
 def beside_the_paper(measured: Mapping[str, Any]) -> list[tuple[str, ...]]:
-    """Return rows that compare the live server's shares and IPC with Accelerometer's services.
+    """Return a table that compares our server's cycles with those of Accelerometer's services.
 
-    A row has the category, our value, the paper's value, the paper's service, and the place in the
-    paper.
+    A row has five texts: the category of cycles (or the IPC), our value, the paper's value, the
+    paper's service, and the place in the paper.
     """
     before = measured["profiles"]["before"]
     rows: list[tuple[str, ...]] = []

@@ -58,6 +58,6 @@ def median(values: Sequence[float]) -> Median:
 def median_ratio(above: Sequence[float], below: Sequence[float]) -> Median:
     """Return the median of the ratios `above` / `below`, with its 95 % bootstrap interval.
 
-    Values at the same index were measured in the same round.
+    There is a ratio for each round: values at the same index were measured in the same round.
     """
     return median([a / b for a, b in zip(above, below, strict=True)])

@@ -22,10 +22,10 @@ __all__ = ["PAPERS", "PaperResult", "run"]
 class PaperResult:
     """Our results for one companion paper.
 
-    `paper` is the key in :data:`PAPERS`, `seed` the first seed, and `findings` has our numbers
-    beside the paper's. `results` has the other data of the page and the pictures. `precision` is
-    the requested precision. `sections` maps each simulated experiment to the seeds with which it
-    ran and the precision that it reached.
+    `paper` is the key in :data:`PAPERS`, and `findings` has our numbers beside the paper's.
+    `results` has the other data of the page and the pictures. `seed` is the first seed. `precision`
+    is the precision that was asked for. `sections` maps each simulated experiment to the seeds with
+    which it ran and the precision that it reached.
     """
 
     paper: str
@@ -39,10 +39,11 @@ class PaperResult:
 def run(
     paper: str, *, seed: int = 1, threads: int = 1, precision: Precision | None = None
 ) -> PaperResult:
-    """Compute our values of all reported numbers of `paper`, a key of :data:`PAPERS`.
+    """Compute our value of each number that the companion paper `paper` reports.
 
-    With a `precision`, each simulation runs with more seeds until its figures have this precision.
-    Equal seeds give equal results for any number of threads. Raises InputError for another paper.
+    `paper` is a key of :data:`PAPERS`. With a `precision`, each simulation is repeated with more
+    seeds until its figures are that precise. Equal seeds give equal results for any number of
+    threads. Raises InputError for another paper.
     """
     asked = precision or Precision()
     findings, results, seeds = PAPERS[one_of("paper", paper, PAPERS)](seed, threads, asked)

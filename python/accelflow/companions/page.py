@@ -47,9 +47,9 @@ _HEADINGS: Final[Mapping[str, tuple[str, str]]] = {
 
 
 def markdown(outcome: PaperResult, pictures: Mapping[str, str]) -> str:
-    """Return the Markdown page of a companion paper's results.
+    """Return the Markdown page with our results for one companion paper (such as ARCUS).
 
-    `pictures` has the file names of pictures, by the names of the figures.
+    `pictures` maps the names of the paper's figures to the file names of their pictures.
     """
     about = [
         f"Written by `accelflow companions {outcome.paper}`; not edited by hand. "

@@ -30,10 +30,10 @@ _DRAWN: Final[Mapping[str, Callable[[PaperResult], Mapping[str, Figure]]]] = {
 def write_pictures(
     outcome: PaperResult, directory: str | PathLike[str], suffix: str = ""
 ) -> dict[str, list[Path]]:
-    """Write each figure of the paper to `directory` as PNG and SVG; return the paths by figure.
+    """Write a picture of each of the paper's figures to `directory`, as PNG and SVG.
 
-    `suffix` is added to each file's name before the extension. Equal outcomes give byte-identical
-    files. Raises OSError if a file cannot be written.
+    Returns the paths by figure. `suffix` is added to each file's name before the extension. Equal
+    outcomes give byte-identical files. Raises OSError if a file cannot be written.
     """
     directory = file_path("directory", directory)
     with mpl.rc_context(STYLE):

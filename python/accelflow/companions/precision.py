@@ -30,12 +30,13 @@ Run = TypeVar("Run")
 
 @dataclass(frozen=True, kw_only=True)
 class Precision:
-    """The requested precision of the figures of each experiment, and the largest number of seeds.
+    """How precise the figures of each experiment must be, and how many seeds may be used for it.
 
-    `share` is the largest allowed half width of a 95 % interval. It is relative to the larger of
-    our number and the paper's (:func:`scale_of`). An experiment begins with its default number of
-    seeds, or `most_seeds` if that is less. It runs with more seeds until all its figures reach this
-    precision or it has `most_seeds` seeds. If `share` is None, only the default number runs.
+    `share` is the largest allowed half width of a 95 % interval, relative to the larger of our
+    number and the paper's (:func:`scale_of`): 0.05 is 5 % of it. An experiment begins with its
+    default number of seeds, or `most_seeds` if that is less. It runs with more seeds until all its
+    figures are this precise or it has `most_seeds` seeds. If `share` is None, only the default
+    number runs.
     """
 
     share: float | None = None
@@ -64,7 +65,7 @@ def parse_share(text: str) -> float:
 
 
 def scale_of(finding: Finding) -> float:
-    """Return the number to which half of the interval of `finding` is relative.
+    """Return the number that stands for 100 % when the interval of `finding` is given as a share.
 
     This is the larger of our number and the paper's, in absolute value. Where the paper's number is
     0, the result is at least 1, since such numbers are shares from 0 to 1.
@@ -78,11 +79,11 @@ def scale_of(finding: Finding) -> float:
 
 @dataclass(frozen=True)
 class Seeds:
-    """The seeds with which an experiment was simulated, and the precision of its figures.
+    """The seeds with which an experiment was simulated, and how precise its figures became.
 
     The seeds are `first` and the following, `count` in all. `reached` is half of the widest
-    interval, relative to :func:`scale_of`; None if no figure depends on the seed. `beyond` maps the
-    keys of the findings that miss the requested precision to half of their interval, also relative.
+    interval as a share of :func:`scale_of`; None if no figure depends on the seed. `beyond` has the
+    findings that are less precise than requested: it maps their keys to the same share.
     """
 
     first: int
@@ -97,7 +98,11 @@ class Seeds:
 
 @dataclass(frozen=True)
 class Replicated(Generic[Run]):
-    """The results `runs` of an experiment, one for each of the successive `seeds`."""
+    """The results of an experiment's runs with successive seeds.
+
+    `runs` has the result of each run, in the order of the seeds. `seeds` has the seeds, and the
+    precision that was reached.
+    """
 
     runs: tuple[Run, ...]
     seeds: Seeds
@@ -111,13 +116,13 @@ def replicate(
     precision: Precision,
     threads: int = 1,
 ) -> Replicated[Run]:
-    """Call `run` with successive seeds until its figures are precise enough.
+    """Call `run` with successive seeds until the figures from its results are precise enough.
 
-    `seeds` has the first seed and the number of seeds to begin with. If `precision.share` is None,
-    no others run. Otherwise the number grows to what the widest interval needs, at most doubling
-    each time, until all figures are precise enough or it is `precision.most_seeds`. `findings`
-    computes the figures of all runs so far. Results do not depend on `threads`, the number of runs
-    at a time.
+    `seeds` has the first seed and the number of seeds to begin with. `findings` computes the
+    figures from the results of all runs so far. If `precision.share` is None, no more seeds are
+    used. Otherwise their number grows to what the widest interval needs, at most doubling each
+    time, until all figures are precise enough or the number is `precision.most_seeds`. `threads` is
+    the number of runs at a time; results do not depend on it.
     """
     runs: list[Run] = []
     seed, wanted = seeds

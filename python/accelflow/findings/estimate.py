@@ -24,7 +24,7 @@ class Estimate:
 
     @classmethod
     def computed(cls, value: float) -> Estimate:
-        """Return the estimate of a figure that is computed, so that no seed changes it."""
+        """Return the estimate of a figure that is computed, not simulated: its interval is 0."""
         return cls(value, 0.0, (value,))
 
     @property
@@ -44,9 +44,9 @@ class Estimate:
 
     @staticmethod
     def to_json(estimate: Estimate | None) -> dict[str, Any]:
-        """Convert `estimate` to members of a JSON object.
+        """Convert `estimate` to the JSON members ``mean``, ``half_width`` and ``values``.
 
-        For None, ``mean`` and ``half_width`` are null, and ``values`` is empty.
+        For None, the first two are null, and ``values`` is empty.
         """
         if estimate is None:
             return {"mean": None, "half_width": None, "values": []}

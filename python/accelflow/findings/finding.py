@@ -17,7 +17,7 @@ TOLERANCE: Final = 0.25
 
 
 class Verdict(StrEnum):
-    """The outcome of a comparison of our figure with the paper's."""
+    """The outcome of a comparison of our figure with the paper's: agrees, off, and so on."""
 
     #: A figure that follows from stated inputs and has the paper's printed digits.
     AS_PRINTED = "as printed"
@@ -33,15 +33,16 @@ class Verdict(StrEnum):
 class Finding:
     """One of our figures, compared with the paper's.
 
-    `ours` is None for a figure that could not be computed, and `paper` is None for a figure that
-    the paper does not report. `key`, `unit`, `kind`, `use`, `change` and `ours_per_printed` are
-    those of the :class:`~accelflow.findings.targets.Target`. `why` is the recorded reason for a
-    difference, shown if the figure is off. `note` is a remark, shown otherwise. `experiment` is the
-    source of our figure, and `label` describes the figure if the key does not. `requests` is the
-    number of requests of the longest simulation, 0 for a figure that is computed. `saturated` names
-    the systems that could not keep up. `lacking` names a sample that is too small for our figure,
-    such as the responses beyond a percentile. `also` has our figures if the number is defined in
-    other ways, as pairs (definition, figure).
+    `ours` is our figure, None if it could not be computed. `paper` is the paper's, None if it does
+    not report one. `key`, `unit`, `kind`, `use`, `change` and `ours_per_printed` are those of the
+    :class:`~accelflow.findings.targets.Target`. `why` is the recorded reason for a difference,
+    shown if the figure is off; `note` is a remark, shown otherwise. `experiment` is the source of
+    our figure, and `label` describes the figure if the key does not.
+
+    `requests` is the number of requests of the longest simulation; 0 without simulation.
+    `saturated` names the systems that could not keep up. `lacking` names a sample that is too small
+    for our figure, such as the responses beyond a percentile. `also` has our figures by other
+    definitions of the number, as pairs (definition, figure).
     """
 
     key: str
@@ -63,7 +64,10 @@ class Finding:
 
     @classmethod
     def of(cls, target: Target, ours: Estimate | None, **more: Any) -> Finding:
-        """Return the finding that compares `ours` with `target`; `more` sets other fields."""
+        """Return a finding that compares our figure `ours` with the paper's `target`.
+
+        `more` sets the other fields of the finding.
+        """
         about = {
             "kind": target.kind,
             "use": target.use,
@@ -93,12 +97,12 @@ class Finding:
 
     @property
     def difference(self) -> float | None:
-        """Our figure minus the paper's, relative to the paper's; None if one of them is missing.
+        """The relative difference of our figure from the paper's; None if one of them is missing.
 
-        Inside a range or a bound of the paper, the difference is 0. Outside, it is measured from
-        the nearer end, and relative to it. If the figure is a `change` (a ratio to 1), the
-        difference is divided by the size of the paper's figure minus 1 instead. If the divisor
-        would be 0, the difference is not divided.
+        It is our figure minus the paper's, divided by the absolute value of the paper's. For a
+        range or a bound, the difference is 0 inside; outside, the nearer end takes the place of the
+        paper's figure. For a `change` (a ratio compared by its difference from 1), the divisor is
+        the absolute value of the paper's figure minus 1. A divisor of 0 is left out.
         """
         if self.ours is None or self.paper is None:
             return None
@@ -112,9 +116,10 @@ class Finding:
         """The verdict on our figure; None for a figure that the paper does not report.
 
         A figure that could not be computed is "off". A figure of the kind "exact" is "as printed"
-        or "off". Any other figure is "undecided" if it is too uncertain (:attr:`doubts`). Otherwise
-        it "agrees" if it is within :data:`TOLERANCE` of the paper's number or range. For a bound,
-        which has no tolerance, it must be on the allowed side.
+        if it has the printed digits, and otherwise "off". Any other figure is "undecided" if it is
+        too uncertain (:attr:`doubts`). If not, it "agrees" if it is within :data:`TOLERANCE` of the
+        paper's number or range, or on the allowed side of a bound (no tolerance); otherwise it is
+        "off".
         """
         if self.paper is None:
             return None
@@ -139,10 +144,11 @@ class Finding:
     def doubts(self) -> str:
         """The reasons why our figure is too uncertain to be compared; empty if there are none.
 
-        A figure of a single seed is too uncertain. So is one whose interval is too wide: for a
-        number of the paper, if half of its width is more than :data:`TOLERANCE` of that number (of
-        that number minus 1 for a `change`; of 1 if this is 0); for a range or a bound, if the
-        interval crosses an end beyond which the figure is off.
+        A figure is too uncertain if its sample is too small, if it has a single seed, or if its
+        confidence interval is too wide. For a number of the paper, the interval is too wide if half
+        of it exceeds :data:`TOLERANCE` of that number (for a `change`, of that number minus 1; if
+        this is 0, of 1). For a range or a bound, it is too wide if it crosses an end beyond which
+        the figure is off.
         """
         found = [self.lacking] if self.lacking else []
         if self.ours is None or self.paper is None:

@@ -61,10 +61,10 @@ _LARGEST: Final = 10
 
 
 def page(title: str, findings: Sequence[Finding], about: Sequence[str], body: list[str]) -> str:
-    """Return a page in Markdown: `title`, counts of verdicts, `about`, the legend, and `body`.
+    """Return a page in Markdown that compares our figures with a paper's.
 
-    `about` has paragraphs, and `body` the lines after the legend. The verdicts are those of
-    `findings`.
+    The page has `title`, the counts of verdicts over `findings`, the paragraphs of `about`, the
+    legend of verdicts, and the lines of `body`.
     """
     lines = [f"# {title}", "", f"**{counts_text(findings)}.**", ""]
     for paragraph in (*about, LEGEND):
@@ -78,7 +78,7 @@ def table(findings: Sequence[Finding]) -> list[str]:
 
 
 def own_table(findings: Sequence[Finding]) -> list[str]:
-    """Return the lines of a Markdown table of `findings` without the columns on the paper.
+    """Return the lines of a Markdown table of our figures only, without columns for the paper.
 
     An empty line follows the table.
     """
@@ -116,7 +116,10 @@ def largest(findings: Sequence[Finding]) -> list[str]:
 
 
 def saturated_note(findings: Sequence[Finding]) -> list[str]:
-    """Return the lines of the note that a star marks saturated systems; empty without a star."""
+    """Return the lines of a note that explains the star after figures of saturated systems.
+
+    A saturated system could not keep up with the load. Empty if no finding has a star.
+    """
     if not any(finding.saturated for finding in findings):
         return []
     return [
@@ -127,7 +130,7 @@ def saturated_note(findings: Sequence[Finding]) -> list[str]:
 
 
 def definitions(findings: Sequence[Finding]) -> list[str]:
-    """Return the lines of a section with our figures if they are defined in other ways.
+    """Return the lines of a section with our figures by other definitions of the same numbers.
 
     Empty if no finding has such figures.
     """
@@ -146,9 +149,9 @@ def definitions(findings: Sequence[Finding]) -> list[str]:
 
 
 def whys(findings: Sequence[Finding]) -> list[str]:
-    """Return the lines of two sections: why figures are off, and notes on the others.
+    """Return the lines of two sections: why figures are off, and notes on figures that are not.
 
-    Rows with the same reason or note share one entry.
+    Findings with the same reason or note share one entry.
     """
     lines = []
     if reasons := reasons_text(findings):

@@ -34,17 +34,20 @@ _COMMON: Final = ("class", "text", "proofs", "choices")
 
 @dataclass(frozen=True, kw_only=True)
 class Reason:
-    """The recorded reason why our figure differs from the paper's, for a page of results.
+    """The recorded reason why one of our figures differs from the paper's.
 
-    `kind` is one of :data:`CLASSES`, or empty for a reason that a simulator gives. `text` is a
-    sentence with the reason. `proofs` names proofs from the paper's printed figures, and `measures`
-    names our figures with other definitions of the number. `missing` is the input that the paper
-    does not give. `choices` names the open choices (:mod:`accelflow.readings`) whose readings were
-    tried. `holds` says at which value of the missing input the figure would agree (``holds_at`` in
-    the file); `implied` names proofs of that value, and `computed` says how it can be computed.
-    `undecided` lists the readings with which the runs are too short for a verdict: the figure's
-    interval is too wide, or bursty arrivals had too few rates. `tried` lists the readings with
-    which the figure is still off. Only `text` is never empty.
+    `kind` is the class of the reason, one of :data:`CLASSES`, or empty for a reason that a
+    simulator gives. `text` is the reason as a sentence; all other fields may be empty. `proofs`
+    names proofs from the paper's printed figures, and `measures` names our figures by other
+    definitions of the number.
+
+    `missing` is an input that the paper does not give. `holds` says at which value of this input
+    the figure would agree; `implied` names proofs that derive this value, and `computed` the
+    function that computes it. `choices` names settings that the paper leaves open and whose
+    possible values (readings, see :mod:`accelflow.readings`) were tried. `undecided` lists the
+    readings with which the runs are too short for a verdict: the figure's interval is too wide, or
+    bursty arrivals had too few rates. `tried` lists the readings with which the figure is still
+    off.
     """
 
     kind: str
@@ -103,9 +106,9 @@ def _listed(names: tuple[str, ...]) -> str:
 
 @cache
 def reasons() -> Mapping[str, Reason]:
-    """Return the recorded reasons why our figures are off, by key of the figure.
+    """Return the recorded reasons why our figures differ from papers', by key of the figure.
 
-    Raises InputError for a key that no paper reports, and as :func:`read_reason`.
+    Raises InputError for a key that no paper reports, and as :func:`read_reason` does.
     """
     text = resources.files(DATA).joinpath("reasons.toml").read_text("utf-8")
     found: dict[str, Reason] = {}
@@ -137,10 +140,10 @@ def notes() -> Mapping[str, str]:
 
 
 def read_reason(content: object, place: str) -> Reason:
-    """Make a reason from `content`, a table of ``reasons.toml``; `place` names it in messages.
+    """Make a reason from `content`, a parsed table of ``reasons.toml``.
 
-    Raises InputError for an unknown class, an unknown or missing key, and a value that is not
-    allowed.
+    `place` names the table in error messages. Raises InputError for an unknown class, an unknown or
+    missing key, and a value that is not allowed.
     """
     if not isinstance(content, Mapping):
         allowed = f"must be a table with class ({', '.join(CLASSES)}) and text"

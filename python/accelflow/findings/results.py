@@ -41,10 +41,11 @@ def to_dict(finding: Finding) -> dict[str, Any]:
 def from_dict(
     found: Mapping[str, Any], target: Target, why: Reason | None, experiment: str
 ) -> Finding:
-    """Make a finding from `found`, an object of :func:`to_dict`, compared with `target`.
+    """Make a finding from `found`, a JSON object that :func:`to_dict` made.
 
-    `target`, `why` and `experiment` replace those with which the object was made. Raises KeyError
-    or TypeError for an object that is not a finding.
+    Our figure is that in `found`. What it is compared with (`target`), the reason for a difference
+    (`why`) and the name of the `experiment` are replaced by the arguments. Raises KeyError or
+    TypeError for an object that is not a finding.
     """
     return Finding.of(
         target,

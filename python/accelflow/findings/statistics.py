@@ -30,10 +30,11 @@ _ROUNDING: Final = 1e-9
 
 
 def jackknife(figure: Figure, replications: int) -> Estimate | None:
-    """Return the figure over all replications, with its 95 % interval by the jackknife.
+    """Compute a figure over all replications, with its 95 % interval by the jackknife.
 
-    `replications` is the number of replications. Returns None if this is 0, if `figure` is None for
-    all replications together, or if it is None without one of them: the interval would be biased.
+    The jackknife computes the figure again without each replication in turn. `figure` is a function
+    of the indices of the replications to use, and `replications` is their number. None if this
+    number is 0, or if a figure that is needed is None: leaving it out would bias the interval.
     """
     everyone = range(replications)
     whole = figure(everyone) if replications else None
@@ -53,8 +54,8 @@ def jackknife(figure: Figure, replications: int) -> Estimate | None:
 def half_width(whole: float, without: Sequence[float]) -> float:
     """Return half the 95 % confidence interval of the figure `whole`, by the jackknife.
 
-    `without` has the figure without each replication in turn, for at least two replications. Less
-    than 1e-9 of the figure counts as 0.
+    `without` has the figure computed without each replication in turn, for at least two
+    replications. An interval below 1e-9 of the figure counts as 0, a rounding error.
     """
     # Tukey's pseudo-values: their Student interval has the half width of the jackknife.
     count = len(without)

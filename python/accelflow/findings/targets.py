@@ -59,11 +59,11 @@ _ABOUT: Final = (
 
 @dataclass(frozen=True)
 class Reported:
-    """A figure as a paper prints it: a number, a range, or a bound.
+    """A figure as a paper prints it: a number, a range, or a bound such as "at most 5".
 
-    The figure is the interval from `low` to `high`. A number has equal ends, and a bound has one
-    infinite end. A `strict` bound excludes its finite end ("above"). If `cut_off`, the paper may
-    have truncated the number instead of rounding it.
+    The figure is the interval from `low` to `high`. For a number both ends are equal, and for a
+    bound one end is infinite. A `strict` bound ("above") excludes its finite end. `cut_off` is true
+    if the paper may have truncated the number instead of rounding it.
     """
 
     low: Decimal
@@ -115,24 +115,26 @@ class Reported:
         return f"{self.low:,f}" if self.single else f"{self.low:,f} to {self.high:,f}"
 
     def nearest(self, value: float) -> float:
-        """Return the number nearest to `value` that the figure contains, `value` itself if inside.
+        """Return the number within the figure's interval that is nearest to `value`.
 
-        The finite end of a strict bound counts as contained.
+        This is `value` itself if the interval contains it. The finite end of a strict bound counts
+        as contained.
         """
         return min(max(value, float(self.low)), float(self.high))
 
     def allows(self, value: float, tolerance: float) -> bool:
-        """Return whether `value` agrees with the figure: inside, or outside by at most `tolerance`.
+        """Return whether `value` agrees with the figure, being inside it or near enough.
 
-        `tolerance` is a ratio to the nearer end of a number or range. A bound has no tolerance.
+        Near a number or a range, a value may be outside by `tolerance` times the nearer end: 0.1
+        allows 10 %. A bound has no tolerance.
         """
         low, high = self._limits(tolerance)
         return low < value if self.strict else low <= value <= high
 
     def splits(self, low: float, high: float, tolerance: float) -> bool:
-        """Return whether some, but not all, values from `low` to `high` agree with the figure.
+        """Return whether some values from `low` to `high` agree with the figure and others do not.
 
-        `tolerance` is a ratio to the ends of the figure, as in :meth:`allows`.
+        `tolerance` is relative to the ends of the figure, as in :meth:`allows`.
         """
         least, most = self._limits(tolerance)
         if self.allows(low, tolerance) and self.allows(high, tolerance):
@@ -148,10 +150,11 @@ class Reported:
         return low - slack * abs(low), high + slack * abs(high)
 
     def printed_digits_match(self, value: float) -> bool:
-        """Return whether `value` has the printed digits: rounded or, if `cut_off`, truncated.
+        """Return whether `value` would be printed with the figure's digits: 0.684 matches 0.68.
 
-        A whole number is always compared as rounded. A range or a bound must contain `value`, where
-        the finite end of a strict bound counts as contained.
+        The value is rounded or, if `cut_off`, may be truncated. For a whole number it is always
+        rounded. A range or a bound must contain `value`; the finite end of a strict bound counts as
+        contained.
         """
         if not self.single:
             return self.nearest(value) == value
@@ -164,9 +167,10 @@ class Reported:
         return -unit / 2 - 1e-9 <= difference < (unit if self.cut_off else unit / 2 + 1e-9)
 
     def to_json(self) -> float | dict[str, float]:
-        """Return the figure for JSON: a number, or an object.
+        """Return the figure for JSON: a number, or an object for a range or a bound.
 
-        The object of a range has ``low`` and ``high``, that of a bound one of :data:`BOUNDS`.
+        The object of a range has ``low`` and ``high``. That of a bound has one member, named by its
+        kind (:data:`BOUNDS`).
         """
         if self.single:
             return float(self.low)
@@ -177,15 +181,16 @@ class Reported:
 
 @dataclass(frozen=True)
 class Target:
-    """One figure that a paper reports, with the data for a comparison with ours.
+    """One figure that a paper reports, with the data to compare it with ours.
 
-    `key` is paper, section and name, such as ``accelflow.p99_reduction.RELIEF``, and `figure` the
-    printed value. `kind` is one of :data:`KINDS`. `use` is one of :data:`USES` for figures of the
-    kind ``dynamic``, and otherwise None. An empty `unit` means a ratio. Our value is divided by
-    `ours_per_printed` before its digits are compared with the printed digits. A `change` is a ratio
-    that is compared by its difference from 1: 1.005 is far from 1.14. `fits` names the parameters
-    whose values were chosen to match this figure, which is then no check of the models. `places`
-    names the figures, tables and sections of the paper that print the figure.
+    `key` is paper, section and name, such as ``accelflow.p99_reduction.RELIEF``, and `figure` is
+    the printed value. `kind` is one of :data:`KINDS`. `use` tells whether the figure is an input,
+    was fitted, or is a check: one of :data:`USES` for the kind ``dynamic``, otherwise None. `unit`
+    is empty for a ratio. Our value is divided by `ours_per_printed` before digits are compared; it
+    is not 1 where the paper prints another unit. A `change` is a ratio that is compared by its
+    difference from 1, so that 1.005 is far from 1.14. `fits` names the parameters whose values were
+    chosen to match this figure, which is then no check of the models. `places` names the figures,
+    tables and sections of the paper that print the figure.
     """
 
     key: str
@@ -200,10 +205,10 @@ class Target:
 
     @property
     def scale(self) -> float:
-        """The number to which differences from the printed number are relative.
+        """The absolute number to which relative differences from the printed number refer.
 
-        This is the printed number's absolute value, or for a `change` that of its difference from
-        1. Raises ValueError for a range or a bound.
+        This is the printed number's absolute value or, for a `change`, the absolute value of its
+        difference from 1. Raises ValueError for a range or a bound.
         """
         return abs(self.value - 1.0 if self.change else self.value)
 
@@ -289,9 +294,9 @@ def _flat(content: Mapping[str, Any]) -> Iterator[tuple[str, Reported]]:
 
 @cache
 def uncovered() -> Mapping[str, str]:
-    """Return the reasons why some of the papers' figures are not reproduced, by key or section.
+    """Return the papers' figures that are not reproduced: the reason for each, by key or section.
 
-    Raises InputError for a key that no paper reports, and for a reason that is not a text or empty.
+    Raises InputError for a key that no paper reports, and for a reason that is empty or not a text.
     """
     text = resources.files(DATA).joinpath("uncovered.toml").read_text(encoding="utf-8")
     found: dict[str, str] = tomllib.loads(text)

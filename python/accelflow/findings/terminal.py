@@ -18,9 +18,9 @@ _NUMBERS: Final = frozenset({"ours", "value", "95 % CI", "paper", "difference"})
 
 
 def print_findings(findings: Sequence[Finding], console: Console, *, labels: bool = False) -> None:
-    """Print a table of `findings`; rows that are off or undecided are yellow.
+    """Print a table of our figures beside the paper's; rows that are off or undecided are yellow.
 
-    With `labels`, keys are followed by the rows' labels.
+    With `labels`, a row's key is followed by its label, which describes the figure.
     """
     table = plain_table()
     for column in COLUMNS:
@@ -35,7 +35,7 @@ def print_findings(findings: Sequence[Finding], console: Console, *, labels: boo
 
 
 def print_own_figures(findings: Sequence[Finding], console: Console) -> None:
-    """Print a table of `findings` that no paper reports, without columns for the paper."""
+    """Print a table of our figures only, for `findings` that no paper reports."""
     table = plain_table()
     for column in OWN_COLUMNS:
         table.add_column(column, justify="right" if column in _NUMBERS else "left", no_wrap=True)
@@ -56,12 +56,12 @@ def _details(finding: Finding) -> str:
 
 
 def plain_table() -> Table:
-    """Return an empty table that is printed without lines."""
+    """Return an empty table without borders or lines between cells."""
     return Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
 
 
 def print_table(table: Table, console: Console) -> None:
-    """Print `table` without cutting its columns; makes the console wider if needed."""
+    """Print `table` with all its columns in full; makes the console wider if they need it."""
     unbounded = console.options.update(width=10_000)
     console.width = max(console.width, console.measure(table, options=unbounded).maximum)
     console.print(table)

@@ -108,8 +108,8 @@ def counts_text(findings: Iterable[Finding]) -> str:
 def predictions_text(findings: Sequence[Finding]) -> str:
     """Return as text how many predictions agree with the paper, are off, and are undecided.
 
-    Predictions are the findings whose use is ``check``. The text also has the same counts for the
-    findings of use ``fit`` or ``input``, taken together.
+    Predictions are figures that no parameter was chosen to match (use ``check``). The text then has
+    the same counts for the figures of use ``fit`` or ``input``, taken together.
     """
     used = [finding for finding in findings if finding.use is not None]
     predicted = [finding for finding in used if finding.use == "check"]
@@ -155,10 +155,10 @@ def paper_text(finding: Finding) -> str:
 
 
 def difference_text(finding: Finding) -> str:
-    """Return the difference between our figure and the paper's as text, in per cent.
+    """Return the relative difference between our figure and the paper's as text, in per cent.
 
-    It is relative to the paper's figure or, for a `change`, to that figure's difference from 1.
-    Empty if there is no difference to compute.
+    It is divided by the paper's figure or, for a `change` (a ratio compared by its difference from
+    1), by that figure's difference from 1. Empty if there is no difference to compute.
     """
     if finding.difference is None:
         return ""

@@ -30,11 +30,11 @@ _OUTSIDE: Final = {"core.context_switch_ns": 0.0, "core.wake_ns": 0.0}
 
 @dataclass(frozen=True, kw_only=True)
 class Workload:
-    """A recorded service of a workload, on a server with `cores` cores.
+    """The input of a forecast: a recorded service, on a server with `cores` cores.
 
     `recording` is the text of the recording, and `service` the service's name. `workload` is a
-    suite's name or the content of a workload's file as a dict, and `config` sets parameters of the
-    simulated server by key.
+    suite's name or the content of a workload's file as a dict; it contains the service. `config`
+    sets parameters of the simulated server by key.
     """
 
     recording: str
@@ -57,12 +57,12 @@ def forecast(
 ) -> Forecast:
     """Forecast the response times of `workload` at `rate_rps` by the method `rung`.
 
-    `rung` is a key of :data:`RUNGS`. ``closed_form`` is the closed form of
+    `rung` is a key of :data:`RUNGS`. ``closed_form`` is the closed-form model of
     :mod:`accelflow.sizing`, with the means of the recorded distributions. ``medians`` simulates
-    `requests` requests with the recorded medians, as comparisons do by default. ``simulator``
-    simulates them with times drawn from the recorded distributions. All but ``medians`` also use
-    the recorded time of a request outside of its traces' steps and application logic, instead of
-    the simulator's own context switches and wake-ups.
+    `requests` requests, each with the recorded median times, as comparisons do by default.
+    ``simulator`` simulates them with times drawn from the recorded distributions. All but
+    ``medians`` take the time that a request spends outside of traces and application logic from the
+    recording. ``medians`` uses the simulator's own context switches and wake-ups instead.
 
     Raises AccelflowError for a recording that does not fit the workload, and InputError for an
     unknown `rung` and other invalid values.

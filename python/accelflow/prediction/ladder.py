@@ -47,12 +47,11 @@ _OF_RECORDING: Final = 0xFFFF
 class Options:
     """The settings of the measurements and of the forecasts.
 
-    `loads` are shares of the server's capacity, above 0 and at most 0.95. Each load runs for
-    `seconds`, `repeats` times, in turn with the others. The recording is made at `recorded_load`,
-    also a share of the capacity. The capacity is measured for a quarter of `seconds`. `requests`
-    requests are simulated for each forecast. `workload` is a suite's name, or the content of a
-    workload's file as a dict; it contains the service to forecast. `config` sets parameters of the
-    simulated server by key.
+    The server's capacity is measured first, for a quarter of `seconds`. Loads are shares of it. The
+    recording is made at `recorded_load`. Then each of `loads` (above 0, at most 0.95) runs for
+    `seconds`, `repeats` times, in turn with the others. For each forecast, `requests` requests are
+    simulated. `workload` is a suite's name, or the content of a workload's file as a dict; it
+    contains the service to forecast. `config` sets parameters of the simulated server by key.
     """
 
     loads: Sequence[float] = (0.1, 0.3, 0.5, 0.7)
@@ -84,11 +83,12 @@ def predict(
     options: Options,
     progress: Callable[[str], object] | None = None,
 ) -> dict[str, Any]:
-    """Record `subject`, forecast its response times, measure them, and compare both.
+    """Forecast the response times of `subject` from a recording, and compare with measured ones.
 
-    If there are two cores, the server has one to itself. `progress` is called with the name of each
-    stage. Returns an object for JSON with the schema ``accelflow.prediction/1``: the machine, the
-    recording, and for each load the measured and the forecast times with their errors.
+    The server is started, recorded and measured by this function; it has a core to itself if there
+    are two. `progress` is called with the name of each stage. Returns an object for JSON with the
+    schema ``accelflow.prediction/1``: the machine, the recording, and for each load the measured
+    and the forecast times with their errors.
 
     Raises AccelflowError for a server that does not start or answer, and for a recording that does
     not fit the workload. Raises InputError for invalid values.

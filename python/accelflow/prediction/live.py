@@ -56,12 +56,12 @@ Progress = Callable[[int, int], object]
 
 @dataclass(frozen=True, kw_only=True)
 class ServerOptions:
-    """Settings of the measured server: how it executes traces, and the limit of one tenant.
+    """Settings of the measured server.
 
-    With `workers`, each accelerator has that many threads of its own. With `rpc`, parts of
-    Cerebros's RPC processor replace the RPC accelerator. The server listens on `host`. With
-    `tenant_rps`, clients that connect from ``::1`` are a tenant with at most that many requests per
-    second.
+    The server listens on `host`. With `workers`, each accelerator has that many threads of its own,
+    which execute its part of traces. With `rpc`, parts of Cerebros's RPC processor replace the RPC
+    accelerator. With `tenant_rps`, clients that connect from ``::1`` are a tenant, limited to that
+    many requests per second.
     """
 
     host: str = "127.0.0.1"
@@ -93,11 +93,11 @@ class Subject:
 
 @dataclass(frozen=True, kw_only=True)
 class Driven:
-    """Calls at one load, the warm-up excluded, with their response times in microseconds.
+    """The outcome of calls at one load: response times and costs, without those of the warm-up.
 
-    `response_us` are times from when a call was due until its answer. `late_us` is the mean time
-    from when a call was due until it was sent. `core_us` is the server's processor time per call,
-    warm-up included. `errors` counts calls without a result.
+    `response_us` has the time of each call from when it was due until its answer, in us. `late_us`
+    is the mean time from when a call was due until it was sent. `core_us` is the server's processor
+    time per call, warm-up included. `errors` counts calls without a result.
     """
 
     response_us: Sequence[float]
@@ -157,7 +157,7 @@ class Live:
             raise
 
     def connected(self, subject: Subject, host: str) -> _native.Client:
-        """Return a client of the measured server, which it reaches at the local address `host`."""
+        """Return a client that connects to the measured server at the local address `host`."""
         limits = CallLimits(timeout_s=_PATIENCE_S, max_connections=_CALLERS, max_attempts=1)
         return _native.Client(
             os.fspath(subject.interface),
@@ -226,7 +226,10 @@ class Live:
 
 @contextmanager
 def kept_off(core: int | None) -> Iterator[None]:
-    """Keep this process from running on `core` in this context, if it may use another core."""
+    """Keep this process off the processor core `core` during a ``with`` block.
+
+    Nothing changes if `core` is None, or if the process may use no other core.
+    """
     before = os.sched_getaffinity(0)
     others = before - {core}
     if core is None or not others:
@@ -263,9 +266,10 @@ def drive(  # noqa: PLR0913 (by name)
 
 
 def check_call(live: Live, subject: Subject) -> None:
-    """Raise InputError if the client refuses the function of `subject` or its first arguments.
+    """Raise InputError if a call of `subject` is wrong: its function, or its first arguments.
 
-    A call that fails for another reason is no error here, since others may succeed.
+    A trial call finds this out. If it fails for another reason, no error is raised, since other
+    calls may succeed.
     """
     error = _why_it_fails(live, subject)
     # Refusals of the client have this form, and are raised before a call is sent.
@@ -284,9 +288,10 @@ def _why_it_fails(live: Live, subject: Subject) -> AccelflowError | None:
 
 
 def capacity_rps(live: Live, subject: Subject, *, seconds: float) -> float:
-    """Return the largest number of requests per second that closed-loop callers reach.
+    """Return the largest rate, in requests per second, that the server reaches.
 
-    The measurement takes at least `seconds`. Raises AccelflowError if no call is answered.
+    It is measured for at least `seconds` with callers that each send a request as soon as the last
+    one is answered. Raises AccelflowError if no call is answered.
     """
     # Calls that are due at once show how many the server answers in the time.
     count, spent_s = 64, 0.0
@@ -304,10 +309,10 @@ def recorded(
 ) -> tuple[str, Driven]:
     """Record `subject` under a Poisson load of `rate_rps`; return the recording and the calls.
 
-    Two values of the recording are not those that the server recorded. Recording itself takes time.
-    So the same calls also go to a server without recording, and the difference in processor time is
-    subtracted from the time outside steps. The client's time comes from single calls
-    (:func:`alone`), since its time under load includes queueing, which the forecast computes.
+    Two values in the recording are corrected. The processor time outside of steps would include the
+    time that recording itself takes. So the same calls also go to a server without recording, and
+    the difference is subtracted. The client's time under load would include queueing, which the
+    forecast computes itself. So it is measured with single calls (:func:`alone`).
     """
     with Live(subject, core=core, record=True) as live:
         client_us = alone(live, subject, seconds=seconds / 2)
@@ -382,9 +387,10 @@ def _tables(service: Mapping[str, Any]) -> list[Sequence[Sequence[float]]]:
 
 
 def server_us(service: Mapping[str, Any]) -> float:
-    """Return the mean time in us that a server works on a request of `service`.
+    """Return the mean time in us that the server works on a request of one service.
 
-    `service` is a service of a recording; the mean is that of its quantile tables.
+    `service` is that service's part of a recording. The time is the sum of the means of its tables
+    of quantiles.
     """
     return sum(map(_mean, _tables(service))) * 1e-3
 

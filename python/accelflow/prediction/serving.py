@@ -24,7 +24,7 @@ _ARENA_BYTES: Final = 64 << 20
 
 
 def main(settings: dict[str, Any]) -> int:
-    """Serve according to `settings` until standard input ends; return the process's exit code."""
+    """Run a server according to `settings` until standard input ends; return the exit code."""
     if settings["core"] is not None:
         os.sched_setaffinity(0, {settings["core"]})
     try:

@@ -38,12 +38,12 @@ _KEYS: Final = (
 
 @dataclass(frozen=True)
 class Reading:
-    """One way to understand a sentence of the paper that allows several.
+    """One way to understand something that the paper leaves open.
 
     `settings` are the fields and server parameters of a scenario that the reading sets. `basis` is
-    its kind of support (a key of :data:`BASES`), and `why` explains it. `set_aside` is the reason
-    why the reading is not the default although the rule (:mod:`accelflow.readings.rule`) prefers
-    it; empty for any other reading.
+    its kind of support (a key of :data:`BASES`), and `why` explains it. The rule in
+    :mod:`accelflow.readings.rule` prefers some readings as the default. `set_aside` is the reason
+    why a preferred reading is nevertheless not the default; empty for any other reading.
     """
 
     settings: Mapping[str, float | str]
@@ -53,12 +53,16 @@ class Reading:
 
     @property
     def label(self) -> str:
-        """The values that the reading sets, as text such as ``VALUE, KEY = VALUE``."""
+        """The values that the reading sets, as text; only further settings are named.
+
+        The form is ``VALUE, KEY = VALUE``: the first setting has no key, since the choice's name
+        stands before it.
+        """
         return _label(self.settings)
 
     @property
     def with_keys(self) -> str:
-        """The values that the reading sets, as text such as ``KEY = VALUE, KEY = VALUE``."""
+        """The settings of the reading as text, each with its key: ``KEY = VALUE, KEY = VALUE``."""
         return ", ".join(f"{key} = {_text(key, value)}" for key, value in self.settings.items())
 
     def of(self, scenario: Scenario) -> Scenario:
@@ -72,13 +76,14 @@ class Reading:
 
 @dataclass(frozen=True)
 class Choice:
-    """A choice that the paper leaves open: several readings of one sentence.
+    """Something that the paper leaves open: a sentence that can be understood in several ways.
 
     `name` identifies the choice and `title` is its heading. `quote` is the sentence, and `place`
     its section in the paper. `readings` are the ways to understand the sentence, at least two.
-    `contrary` is a sentence that speaks against `quote`, and `contrary_place` its section; both are
-    empty if there is none. With `on_request`, the choice runs only when it is named. A `combined`
-    choice changes several other choices together, and needs no default among its readings.
+    `contrary` is a sentence of the paper that speaks against `quote`, and `contrary_place` its
+    section; both are empty if there is none. With `on_request`, the choice runs only when it is
+    named. A `combined` choice changes several other choices together, and needs no default among
+    its readings.
     """
 
     name: str
@@ -94,14 +99,14 @@ class Choice:
     def default(self, scenario: Scenario) -> Reading | None:
         """Return the reading that `scenario` uses, or None if it uses none of them.
 
-        If the scenario agrees with several readings, the one with most settings counts.
+        If the scenario fits several readings, the one with the most settings is returned.
         """
         others = self.alternatives(scenario)
         found = [reading for reading in self.readings if reading not in others]
         return max(found, key=lambda reading: len(reading.settings), default=None)
 
     def default_text(self, scenario: Scenario) -> str:
-        """Return as text the scenario's values of the settings that this choice changes."""
+        """Return the values that `scenario` has for the settings of this choice, as text."""
         found = self.default(scenario)
         if found is not None:
             return found.label

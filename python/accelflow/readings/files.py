@@ -30,9 +30,9 @@ PAGE: Final = "readings.md"
 def write_readings(found: Readings, out: str | PathLike[str]) -> list[Path]:
     """Write ``readings.md``, its pictures and ``readings.json`` to `out`, and return the paths.
 
-    `out` is a folder. If it has results of another scenario or budget, of other seeds or
-    experiments, the names of all files get the next free number. Equal results give equal bytes.
-    Raises InputError if a file cannot be written.
+    `out` is a folder. If it has results of another scenario, budget, seeds or experiments, these
+    are kept, and a number is added to the new files' names. Equal results give equal bytes. Raises
+    InputError if a file cannot be written.
     """
     out = file_path("out", out)
     from accelflow.readings.pictures import (  # noqa: PLC0415 (matplotlib is slow to load)
@@ -93,10 +93,10 @@ def to_json(found: Readings) -> str:
 
 
 def write_held(found: Sequence[Readings], path: str | PathLike[str]) -> None:
-    """Write our figures under each reading to the file `path`, as JSON by row and choice.
+    """Write our figures under each reading of the paper to the file `path`, as JSON.
 
-    `accelflow reproduce` quotes these figures in its reasons for differences. Raises InputError if
-    the file cannot be written.
+    The figures are grouped by their key and by choice. `accelflow reproduce` quotes them in its
+    reasons for differences. Raises InputError if the file cannot be written.
     """
     path = file_path("path", path)
     rows: dict[str, dict[str, list[dict[str, Any]]]] = {}

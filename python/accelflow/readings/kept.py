@@ -29,12 +29,12 @@ _SCHEMAS = (SCHEMA, "accelflow.readings/2")
 
 
 def rewrite_readings(folder: Path) -> Readings:
-    """Rewrite ``readings.md`` and its pictures in `folder` without simulations.
+    """Rewrite ``readings.md`` and its pictures in `folder` from saved results, without simulations.
 
-    The simulated figures come from the folder's ``readings.json``. The paper's sentences, the bases
-    of readings and the rule that chooses the default come from this version of accelflow. Returns
-    the results in the file. Raises InputError for a folder without ``readings.json``, for a file
-    that does not fit this version's choices or experiments, and if a file cannot be written.
+    Our figures come from the folder's ``readings.json``. The paper's sentences, the bases of
+    readings and the rule that chooses the default come from this version of accelflow. Returns the
+    results in the file. Raises InputError for a folder without ``readings.json``, for a file that
+    does not fit this version's choices or experiments, and if a file cannot be written.
     """
     found = read_readings(folder / _FILE)
     try:

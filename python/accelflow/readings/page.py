@@ -22,7 +22,10 @@ _LEAST: Final = 0.02
 
 
 def markdown(found: Readings) -> str:
-    """Return ``readings.md`` for the results `found`; equal results give equal text."""
+    """Return the text of ``readings.md`` for the results `found`.
+
+    The page shows how our figures depend on how the paper is read. Equal results give equal text.
+    """
     lines = [
         *_heading(found),
         *rule_section(found),
@@ -46,13 +49,13 @@ def short(figure: Figure) -> str:
 
 @dataclass(frozen=True)
 class Swing:
-    """The effect of a choice on one result, as log ratios under the choice's readings.
+    """How far one figure moves if a choice that the paper leaves open is made in another way.
 
-    A log ratio is the logarithm of our figure divided by the paper's. `default` is the log ratio
-    under the default scenario, and `others` has those under the other readings. The log ratios of
-    readings with a saturated system are in `saturated` instead, since they depend on the length of
-    the run. `sure` is true if a reading's figure differs from the default's by more than the half
-    widths of both confidence intervals together.
+    All values are log ratios: the logarithm of our figure divided by the paper's, 0 if both are
+    equal. `default` is that under the default scenario, and `others` are those under the other
+    readings (values) of `choice`. Readings with a saturated system have theirs in `saturated`
+    instead, since these depend on the length of the run. `sure` is true if a reading's figure
+    differs from the default's by more than the half widths of both confidence intervals together.
     """
 
     choice: Choice
@@ -63,7 +66,7 @@ class Swing:
 
     @property
     def ends(self) -> tuple[float, float]:
-        """The lowest and the highest log ratio, without readings with a saturated system."""
+        """The lowest and the highest log ratio, leaving out readings with a saturated system."""
         every = (self.default, *self.others)
         return min(every), max(every)
 
@@ -75,10 +78,11 @@ class Swing:
 
 
 def swings(found: Readings, experiment: int, row: int) -> list[Swing]:
-    """Return the effects of the choices that move a result, the largest first.
+    """Return the choices that move one figure, each with how far; the largest effect comes first.
 
-    `experiment` and `row` are the indices of the result in `found.default`. Effects below a log
-    ratio of 0.02 are left out. Empty if the result has no log ratio under the default scenario.
+    `experiment` and `row` are the indices of the figure in `found.default`. Choices that move its
+    log ratio by less than 0.02 are left out. Empty if the figure has no log ratio under the default
+    scenario.
     """
     default = found.default[experiment][row].log_ratio
     if default is None:
@@ -199,10 +203,10 @@ def _moves(swing: Swing) -> str:
 
 
 def drawn_rows(found: Readings, experiment: int) -> list[int]:
-    """Return the indices of the rows of an experiment that a plot can show.
+    """Return the indices of an experiment's figures that can be drawn as log ratios to the paper's.
 
-    These rows have a log ratio to the paper's figure under the default scenario. `experiment` is
-    the experiment's index in `found`.
+    A figure can if it has a log ratio under the default scenario. `experiment` is the experiment's
+    index in `found`.
     """
     return [
         row for row, figure in enumerate(found.default[experiment]) if figure.log_ratio is not None

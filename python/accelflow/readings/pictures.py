@@ -34,10 +34,10 @@ _DEFAULT: Final = "#444444"
 
 
 def write_pictures(found: Readings, experiment: int, stem: str | PathLike[str]) -> list[Path]:
-    """Write the plot of an experiment's rows as `stem`.png and `stem`.svg; return their paths.
+    """Draw how an experiment's figures depend on readings, as `stem`.png and `stem`.svg.
 
-    `experiment` is the experiment's index in `found`. Equal results give equal bytes. Raises
-    OSError if a file cannot be written.
+    `experiment` is the experiment's index in `found`. Equal results give equal bytes. Returns the
+    paths. Raises OSError if a file cannot be written.
     """
     stem = file_path("stem", stem)
     with mpl.rc_context(STYLE):

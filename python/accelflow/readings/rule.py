@@ -31,12 +31,13 @@ _MOST_OFF: Final = 0.5
 
 @dataclass(frozen=True)
 class Judged:
-    """A reading with the distance of its results from the paper's.
+    """A reading of the paper, with how well our results under it match the paper's Fig. 11.
 
-    `distance` is computed from the rows of Fig. 11 marked ``fit``, as
-    :mod:`accelflow.reproduce.distance` does; it is infinite if a row has no figure. `fitted` is the
-    number of these rows, and `off` how many of them do not agree with the paper: they have the
-    verdict off or undecided. `saturated` names the systems that could not keep up in these rows.
+    `reading` is a possible value of something that the paper leaves open. Only rows of Fig. 11 that
+    are marked ``fit`` count; `fitted` is their number, and `off` how many of them do not agree with
+    the paper (verdict off or undecided). `distance` is how far our figures are from the paper's
+    (:mod:`accelflow.reproduce.distance`), infinite if a row has no figure. `saturated` names the
+    systems that could not keep up in these rows.
     """
 
     reading: Reading
@@ -49,7 +50,8 @@ class Judged:
     def stands(self) -> bool:
         """Whether the reading may be the default.
 
-        This is so if no system is saturated, and more than half of the fitted rows agree.
+        It may if no system is saturated, and more than half of the fitted rows agree with the
+        paper.
         """
         return not self.saturated and self.off < _MOST_OFF * self.fitted
 
@@ -63,14 +65,15 @@ class Judged:
 
 @dataclass(frozen=True)
 class Decision:
-    """The rule's decision between the readings of `choice`.
+    """Which reading of `choice` is the default, and whether this follows the rule.
 
-    `default` is the reading that the scenario uses, or None if it uses none of them, and `others`
-    are the rest. `by` is the basis of the default (a key of
-    :data:`accelflow.readings.choices.BASES`), ``nearest`` if the distance from Fig. 11 decided, or
-    empty without a default. `exceptions` are readings that the rule prefers to the default and that
-    could be the default, but were set aside for a stated reason. `breaks` has sentences on how the
-    default breaks the rule without a stated reason.
+    A choice is something that the paper leaves open, and its readings are the possible values.
+    `default` is the reading that the scenario uses, or None if it uses none of them; `others` are
+    the rest. `by` says why the default is right: ``nearest`` if its results are nearest to Fig. 11,
+    or its kind of support (a key of :data:`accelflow.readings.choices.BASES`), or empty without a
+    default. `exceptions` are readings that the rule prefers to the default and that could be the
+    default, but were set aside for a stated reason. `breaks` has sentences on how the default
+    breaks the rule without a stated reason.
     """
 
     choice: Choice
@@ -82,9 +85,9 @@ class Decision:
 
 
 def decisions(found: Readings) -> list[Decision]:
-    """Return the rule's decision on every choice in `found` that does not run only on request.
+    """Return the rule's decision on every choice in `found`, except those that run only on request.
 
-    Empty if `found` lacks Fig. 11, to which parameters are fitted.
+    Empty if `found` lacks the experiment Fig. 11, by whose figures the rule decides.
     """
     names = [definition.name for definition in found.definitions]
     if EXPERIMENT not in names:
@@ -117,8 +120,9 @@ def judged(reading: Reading, figures: Sequence[Figure]) -> Judged:
 
 
 def decide(choice: Choice, default: Judged | None, others: Sequence[Judged]) -> Decision:
-    """Return the rule's decision on `choice`: why the default is right, and how it breaks the rule.
+    """Return the rule's decision on `choice`: why the default is right, or how it breaks the rule.
 
+    The rule chooses between the readings of a choice; :mod:`accelflow.readings.rule` states it.
     `default` is the reading that the scenario uses, or None if it uses none; `others` are the rest.
     """
     if default is None:

@@ -25,9 +25,9 @@ _RULE: Final = (
 
 
 def rule_section(found: Readings) -> list[str]:
-    """Return the section "How the default is chosen" as lines of Markdown.
+    """Return the section "How the default is chosen" of ``readings.md``, as lines of Markdown.
 
-    Empty if `found` lacks Fig. 11, by whose figures the rule decides.
+    Empty if `found` lacks the experiment Fig. 11, by whose figures the rule decides.
     """
     decided = decisions(found)
     if not decided:

@@ -60,8 +60,9 @@ class Figure:
     def log_ratio(self) -> float | None:
         """The natural logarithm of our figure divided by the paper's: 0 if both are equal.
 
-        For a reduction r, the latency ratio 1 - r takes the place of the figure. None if one of the
-        two compared numbers is missing or not above 0, or the paper reports no single number.
+        For a reduction of latency r, the ratio of latencies 1 - r is used in place of r. None if
+        our figure is missing, if the paper reports no single number, or if one of the two numbers
+        is not above 0.
         """
         reported = self.finding.paper
         if self.mean is None or reported is None or not reported.single:
@@ -77,7 +78,10 @@ class Figure:
         return bool(self.finding.saturated)
 
     def differs(self, other: Figure) -> bool:
-        """Return whether the figures differ by more than both intervals' half widths together."""
+        """Return whether two figures certainly differ, or only one of them exists.
+
+        They certainly differ if their distance is more than both intervals' half widths together.
+        """
         if self.mean is None or other.mean is None:
             return self.mean is not other.mean
         return abs(self.mean - other.mean) > self.half_width + other.half_width
@@ -89,9 +93,10 @@ class Figure:
 
 @dataclass(frozen=True)
 class Tried:
-    """The results under `reading`, one of the readings of `choice` that is not the default.
+    """The results of all experiments under one reading that is not the default.
 
-    `figures[experiment][row]` is a figure, where both indices are those of :class:`Readings`.
+    `reading` is one of the readings of `choice`. `figures[experiment][row]` is a figure, with the
+    same indices as :attr:`Readings.default`.
     """
 
     choice: Choice
@@ -101,8 +106,9 @@ class Tried:
 
 @dataclass(frozen=True)
 class Readings:
-    """The results of experiments under the default scenario and under every other reading.
+    """The results of experiments under the default scenario, and under every other reading.
 
+    A choice is something that the paper leaves open, and a reading is one possible value of it.
     `definitions` are the experiments, `choices` the choices that were varied, and `scenario` the
     default scenario. `budget` is the length and number of simulations. `default[experiment][row]`
     is a figure under the default scenario, where `experiment` is an index in `definitions` and
@@ -117,9 +123,9 @@ class Readings:
     tried: tuple[Tried, ...]
 
     def of_row(self, experiment: int, row: int) -> list[tuple[Tried, Figure]]:
-        """Return a row's figure under each reading that is not the default.
+        """Return pairs of a reading's results and one figure in them, for each other reading.
 
-        `experiment` and `row` are the indices of the row in `default`.
+        `experiment` and `row` are the indices of the figure in `default`.
         """
         return [(tried, tried.figures[experiment][row]) for tried in self.tried]
 
@@ -132,12 +138,13 @@ def read_all(
     runner: Runner,
     scenario: Scenario | None = None,
 ) -> Readings:
-    """Run the experiments with `scenario`, and with every other reading of `choices`.
+    """Run experiments under a scenario, and again under every other reading of `choices`.
 
-    Readings are changed one at a time. `scenario` is the default one if None. A simulation that
-    several readings need runs once. The results do not depend on the number of the runner's
-    threads. Raises InputError for an experiment without rows, and for a scenario that is not
-    allowed.
+    `definitions` are the experiments. A reading is one possible value of a choice that the paper
+    leaves open; one choice is changed at a time. `scenario` is the default one if None. A
+    simulation that several readings need runs once. The results do not depend on the number of the
+    runner's threads. Raises InputError for an experiment without rows, and for a scenario that is
+    not allowed.
     """
     scenario = scenario or Scenario()
     for definition in definitions:

@@ -25,10 +25,10 @@ _ISOLATING: Final = ("tenant.isolation", "tenant.max_traces")
 
 
 def isolates_tenants(source: Mapping[str, Any], chip: str | None, services: Sequence[str]) -> bool:
-    """Return whether results are of a server that keeps the load of a tenant from the others.
+    """Return whether a server protects each tenant from the load of the others.
 
     `source` has the settings of the results, `chip` is the chip's name if there are several, and
-    `services` are those of the server.
+    `services` are those of the server. It needs at least two tenants.
     """
     tenants = _table(source.get("tenants"))
     if len({tenants.get(service, 0) for service in services}) < 2:
@@ -46,9 +46,10 @@ def _table(value: object) -> Mapping[str, Any]:
 
 
 def own_overloads(services: Sequence[ServiceResult]) -> tuple[ServiceResult, ...]:
-    """Return the results with ``saturated`` removed from services that keep up.
+    """Return the results with ``saturated`` set to None for services that keep up by themselves.
 
-    If no service's own results show an overload, all results stay unchanged.
+    The simulator sets it for all services of an overloaded server. If no service's own results show
+    an overload, all results stay unchanged.
     """
     behind = [service.saturated is not None and _is_behind(service) for service in services]
     if not any(behind):

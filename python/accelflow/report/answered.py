@@ -17,7 +17,10 @@ _MOST_NAMES: Final = 4
 
 
 def lacks_responses(result: SystemResult | ServiceResult) -> bool:
-    """Return whether a service has a share of requests without a response that matters."""
+    """Return whether more than 0.1 % of the requests of a service have no response.
+
+    For a system, one such service is enough. A smaller share hardly changes a percentile.
+    """
     services = result.services if isinstance(result, SystemResult) else (result,)
     return any(service.unanswered_share > _NEGLIGIBLE for service in services)
 
@@ -29,9 +32,11 @@ def _matters(systems: Sequence[SystemResult]) -> bool:
 
 
 def among_answered(systems: Sequence[SystemResult]) -> str:
-    """Return the beginning of a sentence on latencies if some requests have no response.
+    """Return the words "among answered requests alone" to begin a sentence on latencies, if needed.
 
-    Empty if `systems` answer all requests, but for a share that hardly matters.
+    They are needed if more than 0.1 % of a service's requests under one of `systems` have no
+    response, since latencies leave these requests out. The words include the share without a
+    response. Otherwise the result is empty.
     """
     if not any(lacks_responses(system) for system in systems):
         return ""
@@ -42,9 +47,10 @@ def among_answered(systems: Sequence[SystemResult]) -> str:
 
 
 def unanswered_notes(comparison: Comparison, *, marked: bool) -> list[str]:
-    """Return notes on the shares of requests without a response; empty if they hardly matter.
+    """Return notes on how many requests have no response under each system, and of which services.
 
-    `marked`: the note explains the mark ``a`` of a table's latencies.
+    Empty if the shares are the same under all systems and hardly matter. With `marked`, the note
+    begins with ``a``, the mark that a table puts on the latencies concerned.
     """
     systems = comparison.systems
     if not _matters(systems):
@@ -83,6 +89,6 @@ def names_text(names: Sequence[str]) -> str:
 
 
 def listed(parts: Sequence[str]) -> str:
-    """Join the parts, as in `a, b and c`."""
+    """Join `parts` in a sentence, with commas and a last "and": ``a, b and c``."""
     *first, last = parts
     return f"{', '.join(first)} and {last}" if first else last

@@ -76,11 +76,12 @@ BindingKind = Literal["overload", "denials", "orchestration", "queueing", "commu
 class Binding:
     """The bottleneck of a system or a service.
 
-    `kind` is one of :data:`BindingKind`, and `resource` the name of the resource or work. `share`
-    (0 to 1) is the bottleneck's share of the mean latency. For the kind ``denials`` it is the share
-    of operations turned away, and for ``overload`` it is None. For the kind ``queueing``, `used` is
-    the utilisation of the busiest resource (0 to 1). For the kind ``denials`` it is that of an
-    accelerator which keeps the manager's queue full. Otherwise it is None.
+    `kind` is one of :data:`BindingKind`, and `resource` the name of the resource, or of the work,
+    that limits. For the kind ``denials`` (full queues), `share` is the share (0 to 1) of operations
+    that were turned away. It is None for ``overload``; for other kinds it is the bottleneck's share
+    of the mean latency. `used` is a utilisation (0 to 1): for the kind ``queueing`` that of the
+    busiest resource, and for ``denials`` that of an accelerator which keeps the manager's queue
+    full. Otherwise it is None.
     """
 
     kind: BindingKind
@@ -102,7 +103,7 @@ class Binding:
 
     @property
     def sentence(self) -> str:
-        """The bottleneck and its share as a clause of a sentence."""
+        """The bottleneck and its share as words of a sentence: ``Cmp, which cannot keep up``."""
         if self.kind == "overload":
             return f"{self.resource}, which cannot keep up"
         share = f"{(self.share or 0.0) * 100:.0f} %"
@@ -129,7 +130,8 @@ class Binding:
 def parts_of(result: SystemResult | ServiceResult) -> dict[str, float]:
     """Return the parts of the mean latency in us, by the names in :data:`PARTS`.
 
-    For a system, the parts are means over its services. Empty if the results do not have the parts.
+    For a system, the parts are means over its services. Empty if the results lack them, as in files
+    of older versions.
     """
     spent = spent_of(result)
     return (

@@ -9,8 +9,8 @@ __all__ = ["Called"]
 class Called:
     """The results of the requests that a service received from other services, not from clients.
 
-    `completed` is the number of completed requests, and `requests` that of all that arrived in the
-    whole run. Latencies (mean and percentiles) are in us, and None if no request completed.
+    `completed` counts the completed requests after the warm-up, and `requests` those that arrived
+    in the whole run. Latencies (mean and percentiles) are in us, and None if no request completed.
     """
 
     completed: int

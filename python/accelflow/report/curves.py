@@ -39,12 +39,12 @@ def level_text(level: float) -> str:
 
 
 def curves(comparison: Comparison) -> dict[str, list[Any]] | None:
-    """Return the percentile curves of each system, by service and for all services, as columns.
+    """Return the points of each system's percentile curves, as columns of a table.
 
-    A row is a point of a curve. The columns are the system's ``name``, the ``service``, the
-    response time ``x`` in us, and the percentile's position ``y`` (:data:`LEVELS`). Percentiles are
-    by nearest rank. A curve ends where fewer than ten requests are beyond a point. None if the
-    comparison has no samples.
+    There is a curve for each service and one for all services together. A row is a point: the
+    system's ``name``, the ``service``, the response time ``x`` in us, and the percentile's position
+    ``y`` (:data:`LEVELS`). Percentiles are by nearest rank. A curve ends where fewer than ten
+    requests take longer than a point. None if the comparison has no samples.
     """
     if comparison.samples is None:
         return None

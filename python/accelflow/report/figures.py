@@ -31,7 +31,7 @@ _NAMED: Final = (round(math.log10(2), 4), 1.0, 2.0, 3.0, 4.0, 5.0, 6.0)
 def tail_figure(comparison: Comparison) -> Figure | None:
     """Return a plot of the percentiles of response times by system; None without samples.
 
-    Readers select a service or all of them in a list, and a percentile with a cursor.
+    On the page, a list selects one service or all of them, and a cursor reads off a percentile.
     """
     found = curves(comparison)
     if found is None:
@@ -87,7 +87,8 @@ def tail_figure(comparison: Comparison) -> Figure | None:
 def latency_figure(comparison: Comparison) -> Figure:
     """Return a plot of P99 by system, with its 95 % interval, the mean latency and the SLO.
 
-    Readers select the service or the mean over services. There is no interval for a single seed.
+    On the page, a list selects a service or the mean over services. There is no interval for a
+    single seed.
     """
     columns: dict[str, list[Any]] = {
         name: [] for name in ("name", "service", "us", "mean", "low", "high", "end", "slo", "label")
@@ -241,7 +242,7 @@ def use_figure(comparison: Comparison) -> Figure:
 
 
 def fallbacks_figure(comparison: Comparison) -> Figure | None:
-    """Return a plot of traces that fell back to a core, by reason; None if there were none."""
+    """Return a plot of how many traces accelerators handed to a core, by reason; None if none."""
     columns: dict[str, list[Any]] = {name: [] for name in ("name", "part", "place", "value")}
     for system in comparison.systems:
         reasons = dict.fromkeys(name for result in system.services for name in result.fallbacks)

@@ -80,7 +80,7 @@ def _about(comparison: Comparison) -> str:
 
 
 def throughput_figure(comparison: Comparison) -> Figure | None:
-    """Return a plot of the throughput within the SLO against the load.
+    """Return a plot of the requests per second answered within the SLO, against the load.
 
     None if the comparison was not repeated at other loads (:attr:`Comparison.loads` is empty), or
     if all rates are unknown.
@@ -121,7 +121,7 @@ def throughput_figure(comparison: Comparison) -> Figure | None:
 
 
 def latency_load_figure(comparison: Comparison) -> Figure | None:
-    """Return a plot of P99, as a ratio to the SLO, against the load.
+    """Return a plot of P99 divided by the SLO, against the load.
 
     None if the comparison was not repeated at other loads (:attr:`Comparison.loads` is empty), or
     if no service there has both a P99 and an SLO.

@@ -39,10 +39,10 @@ PART_COLORS: Final = {
 
 
 def system_colors(comparison: Comparison) -> dict[str, str]:
-    """Return the colours of systems on a page, by the system's label.
+    """Return the colour of each system on a page, by the system's label.
 
-    With several chips, colours follow the order of the systems. Otherwise, systems that are written
-    in Python have no colour of their own and are left out.
+    With several chips, colours are assigned in the order of the systems. With one, each
+    orchestrator has a fixed colour; those written in Python have none and are left out.
     """
     if comparison.chips:
         return {

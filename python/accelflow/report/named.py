@@ -19,10 +19,11 @@ class UnknownNameError(InputError, KeyError):
 
 
 class Named(Generic[_Part]):
-    """A base class for results with named parts, with the methods of a read-only mapping.
+    """A base class of results whose parts have names; it has the methods of a read-only mapping.
 
-    The parts are systems or services. The class is no `collections.abc.Mapping`: libraries such as
-    polars would read a mapping as columns, and not use the results' table.
+    The parts are systems or services. The class does not derive from `collections.abc.Mapping`,
+    since libraries such as polars would then take the parts for columns and ignore the Arrow table
+    that results also offer.
     """
 
     #: The word for a part, ``system`` or ``service``, in the error for an unknown name.

@@ -22,10 +22,11 @@ _STATED_ERROR: Final = re.compile(r"relative standard error of ([0-9.e-]+)")
 
 
 def notes_of(comparison: Comparison, *, by_service: bool, starred: bool = True) -> list[str]:
-    """Return the notes below a table: uncertain costs, saturated systems, fallbacks and more.
+    """Return the notes to print below a table of results.
 
-    `by_service` adds notes for a table with a row for each service. Without `starred`, a table has
-    no marks, and the notes on saturated systems, which explain its stars, are left out.
+    They are about uncertain costs, saturated systems, fallbacks and more. `by_service` adds notes
+    for a table with a row for each service. Without `starred`, the table does not mark saturated
+    systems by a star, and the notes that explain the star are left out.
     """
     notes = [*_of_costs(comparison), *(_of_tails(comparison) if by_service else [])]
     notes += [*_of_rare(comparison), *_of_rates(comparison)]

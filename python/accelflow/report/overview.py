@@ -144,10 +144,10 @@ def _within(system: SystemResult) -> str:
 
 
 def krps_text(rate_rps: float | None) -> str:
-    """Return a rate in thousands of requests per second as text, a dash for None.
+    """Return a rate in thousands of requests per second as text; a dash for None.
 
-    The text has one decimal, or for less than 1,000 requests per second up to three significant
-    digits.
+    Rates from 1,000 requests per second have one decimal (``12.5``), lower ones up to three
+    significant digits (``0.125``).
     """
     if rate_rps is None:
         return "-"

@@ -78,7 +78,7 @@ def _has_paper_rate(comparison: Comparison) -> bool:
 
 
 def compared(comparison: Comparison) -> list[tuple[SystemResult, SystemResult]]:
-    """Return a pair (AccelFlow, other system) for each system that the paper compares it with.
+    """Return a pair (AccelFlow, other) of results for each system that the paper compares it with.
 
     Both systems of a pair are on the same chip. Empty if AccelFlow did not take part.
     """

@@ -24,7 +24,11 @@ _JSON_TYPES: Final[Mapping[type, str]] = {
 
 
 class Interval(NamedTuple):
-    """A 95 % confidence interval of a mean over seeds, from `low` to `high`, by Student's t."""
+    """A 95 % confidence interval of a result over several seeds, from `low` to `high`.
+
+    For a mean over the seeds, the interval is by Student's t. For a percentile of all seeds'
+    responses together, it is the jackknife's.
+    """
 
     low: float
     high: float
@@ -36,9 +40,9 @@ class Interval(NamedTuple):
 
 
 def reject_repeats(names: Sequence[str], place: str, what: str) -> None:
-    """Raise InputError if `names` has a name twice.
+    """Raise InputError if a name appears twice in `names`.
 
-    The error tells where in the file the names are (`place`), and what they name (`what`).
+    The message says where in the file the names are (`place`) and what they name (`what`).
     """
     repeated = next((name for name in names if names.count(name) > 1), None)
     if repeated is not None:
@@ -46,10 +50,10 @@ def reject_repeats(names: Sequence[str], place: str, what: str) -> None:
 
 
 class Reader:
-    """An object of a JSON file, and its place in the file, which errors name.
+    """A reader of one object of a JSON file, which checks each value that it reads.
 
-    Every method that reads a member raises InputError if the member is missing or has another type
-    or range, unless its description says otherwise.
+    Its methods raise InputError if a member is missing or has another type or range, unless their
+    description says otherwise. The message names the place in the file.
     """
 
     def __init__(self, value: object, place: str) -> None:
@@ -132,13 +136,13 @@ class Reader:
         return Interval(*numbers)
 
     def inner_if_any(self, key: str) -> Reader:
-        """Return a reader of the object at `key`; of an empty object if `key` is missing."""
+        """Return a reader of the object at `key`; if `key` is missing, one of an empty object."""
         return Reader(self.value.get(key, {}), f"{self.place}.{key}")
 
     def optional(
         self, key: str, absent: _Wanted, read: Callable[[Reader, str], _Wanted]
     ) -> _Wanted:
-        """Return `read(self, key)`, or `absent` if the member `key` is missing."""
+        """Return `read(self, key)`, or the value `absent` if the member `key` is missing."""
         return read(self, key) if key in self.value else absent
 
     def mapping(self, key: str) -> Mapping[str, Any]:
@@ -146,14 +150,17 @@ class Reader:
         return self.get(key, dict)
 
     def each(self, key: str, read: Callable[[Reader, str], _Wanted]) -> Mapping[str, _Wanted]:
-        """Read each member of the object at `key` with `read`; return the values by name."""
+        """Read each member of the object at `key`; return the results by the member's name.
+
+        `read` receives a reader of that object and the member's name.
+        """
         inner = Reader(self.mapping(key), f"{self.place}.{key}")
         return {name: read(inner, name) for name in inner.value}
 
     def each_if_any(
         self, key: str, read: Callable[[Reader, str], _Wanted]
     ) -> Mapping[str, _Wanted]:
-        """Return the members as :meth:`each` does; empty if the object is missing or null."""
+        """Read members as :meth:`each` does; return none if `key` is missing or null."""
         return {} if self.value.get(key) is None else self.each(key, read)
 
     def items(self, key: str) -> list[Reader]:

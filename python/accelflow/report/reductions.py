@@ -19,11 +19,12 @@ __all__ = ["left_out_notes", "reduction", "reduction_text"]
 
 
 def reduction(ours: SystemResult, theirs: SystemResult, statistic: str) -> Estimate | None:
-    """Return the latency reduction from `theirs` to `ours`: 1 - ours/theirs, mean over services.
+    """Return by which share latencies of `ours` are lower than those of `theirs`: 1 - ours/theirs.
 
-    `statistic` is the latency to compare, ``mean_us`` or ``p99_us``. Services have equal weights.
-    The interval is the jackknife's over the seeds, and None for a single seed. The result is None
-    if no service has both latencies.
+    The result is the mean over the services, with equal weights, and negative if ours are higher.
+    `statistic` is the latency to compare, ``mean_us`` or ``p99_us``. The interval is the
+    jackknife's over the seeds, and None for a single seed. The result is None if no service has
+    both latencies.
     """
     whole = mean_reduction(ours, theirs, statistic)
     if whole is None:
@@ -44,9 +45,10 @@ def reduction(ours: SystemResult, theirs: SystemResult, statistic: str) -> Estim
 
 
 def left_out_notes(pairs: Sequence[tuple[SystemResult, SystemResult]]) -> list[str]:
-    """Return notes on services that reductions leave out, since a system has no response of them.
+    """Return notes that name the services which a latency reduction could not include.
 
-    `pairs` are the systems that the reductions compare.
+    A service is left out if one of the two systems has no response of it. `pairs` are the pairs of
+    systems that the reductions compare.
     """
     whose: dict[tuple[str, str], list[str]] = {}
     for ours, theirs in pairs:
@@ -65,9 +67,9 @@ def left_out_notes(pairs: Sequence[tuple[SystemResult, SystemResult]]) -> list[s
 
 
 def reduction_text(found: Estimate) -> str:
-    """Return the size of a reduction in percent, without sign: ``59 %`` or ``59.2 ± 0.4 %``.
+    """Return the size of a reduction in per cent, without sign: ``59 %`` or ``59.2 ± 0.4 %``.
 
-    The number after ± is half of the interval.
+    The number after ± is half of the confidence interval.
     """
     percent = abs(found.mean) * 100
     if found.half_width is None:

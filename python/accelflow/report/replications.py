@@ -35,11 +35,11 @@ _OF_SYSTEM: Final = ("mean_us", "p50_us", "p99_us", "p999_us", "throughput_rps")
 
 
 def pooled(results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Combine the results of one scenario with several seeds into one result of the same schema.
+    """Combine the results of one scenario with several seeds into one result.
 
-    Times, rates and shares are means over the seeds, with their 95 % confidence intervals in
-    ``intervals``. Counts are sums. If a seed lacks a value, the mean is None. ``seeds`` lists the
-    seeds. A single result is returned unchanged.
+    It has the same schema as the single results. Times, rates and shares are means over the seeds,
+    with their 95 % confidence intervals in ``intervals``, and counts are sums. If a seed lacks a
+    value, the mean is None. ``seeds`` lists the seeds. A single result is returned unchanged.
     """
     first = dict(results[0])
     if len(results) == 1:
@@ -64,12 +64,12 @@ def pooled(results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 def with_percentile(
     results: Mapping[str, Any], parts: Sequence[Mapping[str, Any]], name: str, thousandths: int
 ) -> dict[str, Any]:
-    """Return `results` of :func:`pooled`, with one percentile computed again from all responses.
+    """Return combined results in which one percentile is that of all seeds' responses together.
 
-    `results` has the mean of the seeds' percentiles, under the key `name` of each service. The
-    percentile of the responses of all seeds together replaces this mean. `thousandths` is the
-    percentile times 10, such as 990 for P99. `parts` are the results of the single seeds, in which
-    each service has ``tail_us``. The interval is the jackknife's over the seeds
+    `results` is a result of :func:`pooled`, where the percentile (the key `name` of each service)
+    is only the mean of the seeds' percentiles. `parts` are the results of the single seeds, in
+    which each service has its longest response times, ``tail_us``. `thousandths` is the percentile
+    times 10, such as 990 for P99. The new interval is the jackknife's over the seeds
     (:mod:`accelflow.findings.statistics`), and ``without_seed`` has the percentile without each
     seed in turn. A service keeps the mean if it has no response with one of the seeds.
     """

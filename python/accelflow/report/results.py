@@ -63,35 +63,37 @@ ORCHESTRATORS: Mapping[str, str] = {
 class ServiceResult:
     """The results of one service under one orchestrator, over the requests after the warm-up.
 
-    `service` is the service's name. Requests arrived at the rate `offered_rps`; `completed` of them
-    have a response, at the rate `throughput_rps`. The rates are None if they cannot be known, as
-    with a single request, and 0 for a service that only other services call. Latencies (`mean_us`,
-    and `p99_us` and the other percentiles) are in us, and None if no request completed.
-    Utilisations are from 0 to 1. `fallbacks` counts the traces that an accelerator handed to a
-    core, by reason. `dispatcher_instructions_mean` is the mean number of a dispatcher's
-    instructions per operation. `called` has the results of requests from other services. `spent_us`
-    has the parts of the mean latency: cpu, accelerator, dispatcher, manager, cores (their work of
-    orchestration), communication, remote and queueing; of parallel chains, the one that ended last
-    counts. `saturated` names the resource that could not keep up, if there was one; the latencies
-    then depend on the length of the run. On a server that isolates tenants, it is set only if the
-    service's own results show the overload. `data` has bytes, counts and shares (0 to 1) of the
-    server's networks, caches, memory and address translation. Of `slo_requests` requests,
-    `slo_missed` were answered later than `slo_us` or never: all if `idle_unanswered`, that is, if
-    the SLO is a multiple of the response time on an idle server that never answers the service;
-    `slo_us` is then None. `timed_out` counts requests without a response, since a message did not
-    arrive in time or was refused for lack of memory. Of the `deadlines` operations with a deadline,
-    `deadlines_missed` ended late. `manager_utilization` and `dma_utilization` are those of the
-    manager and the A-DMA engines; `accelerator_denied` has the share of operations that a full
-    queue turned away, by kind of accelerator. `responded` counts the responses of the whole run,
-    and `operations_per_request` is the mean over all requests of the server. Fallbacks, time-outs,
-    deadlines, refusals by full queues and dispatchers' instructions are those of the whole run,
-    warm-up included. Older files lack some fields; `spent_us` is then empty, `data` and `slo_us`
-    are None, and numbers are 0.
+    `service` is the service's name. Requests arrived at `offered_rps`; `completed` of them have a
+    response, at the rate `throughput_rps`. The rates are None if unknown, as with a single request,
+    and 0 for a service that only other services call. `called` has the results of requests from
+    other services. Latencies (`mean_us`, and percentiles such as `p99_us`) are in us, and None if
+    no request completed. `spent_us` has the parts of the mean latency: cpu, accelerator,
+    dispatcher, manager, cores (their work of orchestration), communication, remote and queueing. Of
+    parallel chains of operations, the one that ended last counts.
+
+    `saturated` names the resource that could not keep up, or None; the latencies then depend on the
+    length of the run. On a server that isolates tenants, it is set only if the service's own
+    results show the overload. Utilisations (0 to 1) are those of cores, of each kind of
+    accelerator, of the manager and of the A-DMA engines. `data` has bytes, counts and shares (0 to
+    1) of the server's networks, caches, memory and address translation.
+
+    Of `slo_requests` requests, `slo_missed` were answered later than `slo_us` or never.
+    `idle_unanswered` is true if even an idle server does not answer, so that no SLO follows from
+    its response time: `slo_us` is then None, and all requests missed.
+
+    The following are those of the whole run, warm-up included. `responded` counts responses.
+    `timed_out` counts requests without one, since a message did not arrive in time or was refused
+    for lack of memory. Of the `deadlines` operations with a deadline, `deadlines_missed` ended
+    late. `fallbacks` counts the traces that an accelerator handed to a core, by reason.
+    `accelerator_denied` has the share of operations that a full queue turned away, by kind of
+    accelerator. `operations_per_request` is a mean over all requests of the server, and
+    `dispatcher_instructions_mean` one over the operations. Files of older versions lack some
+    fields; `spent_us` is then empty, `data` and `slo_us` are None, and numbers are 0.
 
     With several seeds, times, rates and shares are means over the seeds, and counts are sums.
-    `intervals` then has the interval of each mean by its name, such as ``p99_us`` or
-    ``spent_us.queueing``. `without_seed` has the mean latency and the P99 without each seed in
-    turn.
+    `intervals` then has the confidence interval of each mean by its name, such as ``p99_us`` or
+    ``spent_us.queueing``. `without_seed` has the mean latency and the P99, each computed again
+    without one of the seeds in turn.
     """
 
     service: str
@@ -135,7 +137,7 @@ class ServiceResult:
 
     @property
     def latencies(self) -> ServiceResult | Called:
-        """The results with latencies to show: this object, or `called` without client requests."""
+        """The results with latencies to show: these, or `called` if no client sent a request."""
         return self.called if self.called is not None and self.only_called else self
 
     @property
@@ -157,9 +159,9 @@ class ServiceResult:
 
     @property
     def in_time_rps(self) -> float | None:
-        """The requests per second within the SLO, or with a response without an SLO.
+        """The requests per second that were answered within the SLO.
 
-        None if the rates are unknown.
+        Without an SLO, all answered requests count. None if the rates are unknown.
         """
         rate = self.throughput_rps
         if rate is None or not self.slo_requests:
@@ -193,10 +195,10 @@ class ServiceResult:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class SystemResult(Viewed, Named[ServiceResult]):
-    """The results of one orchestrator, on one chip if there are several: its services by name.
+    """The results of one system (an orchestrator on a chip), with those of its services by name.
 
-    `orchestrator` is the orchestrator's identifier, and `services` has the results of each service.
-    `chip` is the chip's name; None if there is only one chip. The system's latencies (`mean_us`,
+    `orchestrator` is the orchestrator's identifier. `services` has the results of each service.
+    `chip` is the chip's name, or None if only one chip was compared. The latencies (`mean_us`,
     `p50_us`, `p99_us`, `p999_us`) are unweighted means over the services that clients call, as in
     the paper (section VII.A); a mean is None if a service has no value. With several seeds,
     `intervals` has the confidence interval of each mean by name. `source` is the checked JSON
@@ -225,12 +227,12 @@ class SystemResult(Viewed, Named[ServiceResult]):
         return installed().system(self.whole()).to_html()
 
     def whole(self) -> Comparison:
-        """Return a comparison whose only system is this one."""
+        """Return these results as a comparison that has only this system."""
         return replace(Comparison.from_dict(self.source), samples=self.samples, systems=(self,))
 
     @property
     def id(self) -> str:
-        """The identifier in a comparison: the orchestrator's, and the chip's name if several."""
+        """The orchestrator's identifier; with several chips, also the chip's name."""
         return _id(self.orchestrator, self.chip)
 
     @property
@@ -242,7 +244,7 @@ class SystemResult(Viewed, Named[ServiceResult]):
     def has_central_queue(self) -> bool:
         """Whether all accelerators share one queue at the manager, as in RELIEF.
 
-        A system in Python counts as the system that it is like.
+        For an orchestrator written in Python, that of the built-in one that it resembles counts.
         """
         rows = self.source.get("python_systems", ())
         like = {row["orchestrator"]: row.get("like") for row in rows}
@@ -275,7 +277,7 @@ class SystemResult(Viewed, Named[ServiceResult]):
 
     @property
     def throughput_rps(self) -> float | None:
-        """The completed requests per second of all services; None if a service's are unknown."""
+        """The completed requests per second of all services; None if one rate is unknown."""
         return sum_of([result.throughput_rps for result in self.services])
 
     @property
@@ -294,15 +296,15 @@ class SystemResult(Viewed, Named[ServiceResult]):
 
     @property
     def unanswered_services(self) -> list[str]:
-        """The services that clients call and none of whose counted requests has a response."""
+        """The services that clients call but that answered none of the counted requests."""
         outside = [result for result in self.services if not result.only_called]
         return [result.service for result in outside if not result.completed]
 
     @property
     def isolates_tenants(self) -> bool:
-        """Whether the server keeps the load of a tenant from the others.
+        """Whether the server protects each tenant from the load of the others.
 
-        Only services whose own results show an overload then have ``saturated``.
+        If so, `saturated` is set only for services whose own results show an overload.
         """
         services = [result.service for result in self.services]
         return isolates_tenants(self.source, self.chip, services)
@@ -317,7 +319,7 @@ class SystemResult(Viewed, Named[ServiceResult]):
         return next((result for result in self.services if result.service == name), None)
 
     def only(self, services: Sequence[str]) -> SystemResult:
-        """Return these results with `services` alone."""
+        """Return these results reduced to the services named in `services`."""
         kept = tuple(result for result in self.services if result.service in services)
         return replace(self, services=kept)
 
@@ -328,11 +330,11 @@ class SystemResult(Viewed, Named[ServiceResult]):
 
 @dataclass(frozen=True, kw_only=True)
 class Calibration:
-    """The uncertainty of the operations' costs, which were measured in several rounds.
+    """The uncertainty of the costs of operations, which were measured in several rounds.
 
     `date` is the date of the measurement, and `rounds` the number of rounds. `spread_ratio` has the
-    spread of each service over the rounds: the interquartile range of the summed cost of its
-    operations, divided by the median. `doubts` are reasons to measure again.
+    relative spread of each service over the rounds: the interquartile range of the summed cost of
+    its operations, divided by the median. `doubts` are reasons to measure again.
     """
 
     date: str
@@ -345,14 +347,15 @@ class Calibration:
 class Comparison(Viewed, Named[SystemResult]):
     """The results of one workload under several orchestrators.
 
-    `workload`, `profile` (the source of costs), `arrivals` and `placement` are those of the
-    scenario. Each service has `requests` requests, of which the first `warmup_requests` are not
-    counted. `calibration` is None if costs were not measured in rounds. `source` is the checked
-    JSON object that the comparison was read from. `seeds` are those of the simulations, and `seed`
-    is the first of them. `systems` has the results of each system. `samples` is a pyarrow table
-    with a row for each request; None unless :func:`accelflow.compare` was asked for samples. `use`
-    has the servers' utilisation over time. `loads` has pairs of a multiple of this comparison's
-    load and the comparison at that load. Both are empty unless they were asked for.
+    `systems` has the results of each system. `workload`, `profile` (the source of costs),
+    `arrivals` and `placement` are those of the scenario. Each service has `requests` requests, of
+    which the first `warmup_requests` are not counted. `seeds` are those of the simulations, and
+    `seed` is the first of them. `calibration` is None if costs were not measured in rounds.
+    `source` is the checked JSON object that the comparison was read from.
+
+    Three fields are filled only on request: `samples`, a pyarrow table with a row for each request
+    (else None); `use`, the servers' utilisation over time; and `loads`, pairs of a multiple of this
+    comparison's load and the comparison at that load.
     """
 
     #: The word for a part of these results in error messages.
@@ -479,10 +482,11 @@ def sum_of(values: Sequence[float | None]) -> float | None:
 
 
 def mean_reduction(ours: SystemResult, theirs: SystemResult, statistic: str) -> float | None:
-    """Return the latency reduction from `theirs` to `ours`: 1 - ours/theirs, mean over services.
+    """Return by which share latencies of `ours` are lower than those of `theirs`: 1 - ours/theirs.
 
-    `statistic` is a latency of :class:`ServiceResult`, such as ``p99_us``. The services have equal
-    weights, as in the paper's averages (section VII.A). None if no service has both latencies.
+    The result is the mean over the services, with equal weights as in the paper's averages (section
+    VII.A). `statistic` is a latency of :class:`ServiceResult`, such as ``p99_us``. None if no
+    service has both latencies.
     """
     reductions = []
     for theirs_result in theirs.services:

@@ -24,11 +24,11 @@ _SATURATED: Final = "* The system cannot keep up: its latency grows with the len
 
 @dataclass(frozen=True, kw_only=True)
 class Summary:
-    """A small table of results.
+    """A small table of results, for a terminal or a notebook.
 
-    `title` has the lines above the table, `headings` the texts of its first row, and `rows` those
-    of the others. Each row begins with a name. `notes` are lines below the table. `details` is a
-    longer table that only the HTML shows, folded.
+    `title` has the lines above the table, and `notes` those below it. `headings` has the texts of
+    the table's first row, and `rows` those of the others. Each row begins with a name. `details` is
+    a longer table that only the HTML has, folded until a reader opens it.
     """
 
     title: Sequence[str]
@@ -38,7 +38,10 @@ class Summary:
     details: Summary | None = None
 
     def to_text(self) -> str:
-        """Return the table as text, at most 24 lines of at most 80 characters."""
+        """Return the table as text for a terminal of 80 columns and 24 lines.
+
+        Rows after the first 16 are replaced by their number, and long lines and names are cut.
+        """
         cut = [[_cut(row[0], _LONGEST), *row[1:]] for row in self.rows[:_MOST_ROWS]]
         lines = [list(self.headings), *cut]
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]

@@ -15,13 +15,13 @@ _MANY: Final = 8
 
 
 def pooled_percentile(thousandths: int, rows: Sequence[Mapping[str, Any]]) -> float:
-    """Return a percentile of all response times of several simulations, by nearest rank, in us.
+    """Return a percentile of all response times of several simulations together, in us.
 
-    `thousandths` is 990 for P99. `rows` has a service's result in each simulation: the number of
-    responses ``completed``, and the longest response times in us, ``tail_us``. If responses were
-    counted in bins, ``tail_bins`` has pairs of a time in us and a number of responses instead. The
-    simulator uses the same method for one simulation. Raises ValueError if the percentile is not
-    among the stored response times.
+    `thousandths` is the percentile times 10: 990 for P99. `rows` has a service's result in each
+    simulation: the number of responses ``completed``, and the longest response times ``tail_us`` in
+    us. If responses were counted in bins, ``tail_bins`` has pairs (time in us, number of responses)
+    instead. The method is nearest rank, as in the simulator. Raises ValueError if too few of the
+    longest response times are stored to find the percentile.
     """
     import numpy as np  # noqa: PLC0415 (slow to load)
 

@@ -11,12 +11,12 @@ __all__ = ["ServerUse", "read_use"]
 
 @dataclass(frozen=True, kw_only=True)
 class ServerUse:
-    """The utilisation of a server under a system, from its start to the last arrival.
+    """The utilisation of one server over simulated time, until the last request arrives.
 
-    `system` is the system's identifier, and `services` names the services on the server. The
-    interval at index i is from `from_us[i]` to `until_us[i]` of simulated time. `shares` has the
-    utilisation (0 to 1) of each resource in every interval, by the resource's name: cores,
-    accelerators, manager, A-DMA engines.
+    `system` is the identifier of the system that it simulates, and `services` names the services on
+    the server. Time is divided into intervals: that at index i is from `from_us[i]` to
+    `until_us[i]`. `shares` maps each resource (cores, an accelerator, manager, A-DMA engines) to
+    its utilisation (0 to 1) in every interval.
     """
 
     system: str

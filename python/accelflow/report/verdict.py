@@ -21,13 +21,13 @@ _RIVALS: Final = 2
 
 
 def verdict(comparison: Comparison) -> str:
-    """Return the answer of a comparison: for each chip, a system's gain and its bottleneck.
+    """Return a comparison's answer in words: how much faster a system is, and its bottleneck.
 
-    The system is AccelFlow. If AccelFlow did not take part, it is the system other than Ideal with
-    the lowest P99. The gain is the reduction of P99, as a mean over the services, against the
-    rivals whose P99 is nearest: at most two that are slower, and two that are faster. With several
-    seeds each reduction has a 95 % interval. A rival is reported as equal if the interval contains
-    zero, or with one seed if the reduction is 0 % when rounded.
+    There is an answer for each chip. Its subject is AccelFlow or, if AccelFlow did not take part,
+    the system with the lowest P99 (not Ideal). The answer has the reduction of P99, a mean over the
+    services, against the rivals whose P99 is nearest: at most two that are slower, and two that are
+    faster. With several seeds each reduction has a 95 % interval. A rival is reported as equal if
+    the interval contains zero, or with one seed if the reduction is 0 % when rounded.
     """
     chips: Sequence[str | None] = comparison.chips or [None]
     sentences = []
@@ -169,10 +169,10 @@ def _beside_ideal(cut: Estimate) -> str:
 
 
 def within_slo(system: SystemResult) -> tuple[float | None, float] | None:
-    """Return the requests per second that `system` answers within the SLO, and their share.
+    """Return how many requests `system` answers within the SLO: per second, and as a share.
 
-    The share (0 to 1) is that of all requests with an SLO. A request without an answer counts as
-    late. The rate is None if that of a service is unknown. The result is None if no service has an
+    The share (0 to 1) is that of all requests with an SLO; a request without an answer counts as
+    late. The rate is None if a service's rate is unknown. The result is None if no service has an
     SLO.
     """
     known = [result for result in system.services if result.slo_missed_share is not None]

@@ -32,7 +32,10 @@ class Summary(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Views:
-    """The functions that show results as text, tables, pages and pictures."""
+    """Functions that show results as text, tables, pages and pictures.
+
+    Result classes call them without importing the modules that draw, which load slowly.
+    """
 
     #: Returns the text of a service's results.
     service: Callable[[Any], str]
@@ -52,22 +55,22 @@ _VIEWS: list[Views] = []
 
 
 def install(views: Views) -> None:
-    """Make `views` the functions that all results use to show themselves."""
+    """Set the functions with which results show themselves (text, table, page, picture)."""
     _VIEWS[:] = [views]
 
 
 def installed() -> Views:
-    """Return the functions that :func:`install` received last."""
+    """Return the functions with which results show themselves, as set by :func:`install`."""
     return _VIEWS[0]
 
 
 class Viewed:
-    """The base class of results with several services: methods for table, page and picture."""
+    """A base class that gives results with several services a table, a page and a picture."""
 
     def whole(self) -> Any:
-        """Return these results as a :class:`Comparison`, for table, page and picture.
+        """Return these results as a :class:`Comparison`; table, page and picture are made of it.
 
-        Results of one system give a comparison of that system alone.
+        Results of one system become a comparison of that system alone.
         """
         raise NotImplementedError
 

@@ -30,11 +30,12 @@ def accelerometer_page(
     *,
     sought: str | None = None,
 ) -> Page:
-    """Return the page of `result` (schema ``accelflow.accelerometer/1``) for a service.
+    """Return the page on a service's gain from offloading, by the Accelerometer model.
 
-    `settings` are the inputs by name. `command` is the command that repeats the result, or None. A
-    ``decision`` in the result is shown with its alternatives and SLO. `sought` is a sentence on the
-    value of an input that reaches a goal, or None.
+    `result` has the schema ``accelflow.accelerometer/1``. `settings` are the inputs by name.
+    `command` is the command that repeats the result, or None. If the result has a ``decision``, the
+    page shows its alternatives and the SLO. `sought` is a sentence on the value of an input that
+    reaches a goal, or None.
     """
     decision = result.get("decision")
     kernels = " and ".join(row["name"] for row in result["kernels"])

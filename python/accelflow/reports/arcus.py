@@ -119,7 +119,7 @@ def _curves(series: Sequence[Mapping[str, Any]]) -> list[Figure]:
 
 
 def plan_page(result: Mapping[str, Any], command: str | None) -> Page:
-    """Return the page of a plan: each flow's promise, and its rates with and without ARCUS.
+    """Return the page of a plan: each flow's promised rate, and its rates with and without ARCUS.
 
     `result` has the schema ``accelflow.arcus.plan/1``. `command` is the command that repeats the
     run of the plan, or None.

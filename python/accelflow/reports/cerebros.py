@@ -98,7 +98,7 @@ def _cycles(rows: Sequence[Mapping[str, Any]], parts: Mapping[str, str], title: 
 
 
 def simulation_page(result: Mapping[str, Any], command: str | None) -> Page:
-    """Return the page on a simulated server, whose requests ran under each of several designs.
+    """Return the page on a simulated server that ran its requests under each of several designs.
 
     `result` has the schema ``accelflow.cerebros-server/1``. `command` is the command that repeats
     the simulation, or None.

@@ -25,10 +25,10 @@ _TCP_COST_NS: Final = 7_000.0
 def configuration(
     settings: Mapping[str, Any], *engine_names: str, values: Mapping[str, Any] | None = None
 ) -> Section:
-    """Return the section with the settings of a result, and the parameters of its engines.
+    """Return the section of a page with a result's settings and its models' parameters.
 
-    `engine_names` are the simulators and models that computed the result. `values` has the changed
-    parameters by key; if None, they are taken from `settings`.
+    `settings` are those of the result. `engine_names` are the simulators and models that computed
+    it. `values` has their changed parameters by key; if None, these are taken from `settings`.
     """
     given = settings if values is None else values
     tables = [engine_table(name, given) for name in engine_names]
@@ -36,9 +36,10 @@ def configuration(
 
 
 def settings_table(settings: Mapping[str, Any]) -> Table:
-    """Return a table of settings by name; nested settings have dotted names.
+    """Return a table with a row for each setting, name and value.
 
-    Settings that are None or empty are left out.
+    A nested setting has a dotted name, such as ``arrivals.kind``. Settings that are None or empty
+    are left out.
     """
     return Table(
         caption="What was asked",
@@ -56,10 +57,10 @@ def _flat(settings: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]
 
 
 def engine_table(engine: str, values: Mapping[str, Any] | None = None) -> Table:
-    """Return a table of a simulator's or model's parameters with their origins.
+    """Return a table of the parameters of one simulator or model, with the origin of each value.
 
-    `values` has the changed parameters by key, with or without the engine's name. Rows whose value
-    is not the default are highlighted.
+    `engine` is its name. `values` has the changed parameters by key, with or without the engine's
+    name. Rows whose value is not the default are highlighted.
     """
     (found,) = [candidate for candidate in engines(_TCP_COST_NS) if candidate.engine == engine]
     given = dict(_flat(values or {}, ""))
@@ -95,8 +96,8 @@ def engine_table(engine: str, values: Mapping[str, Any] | None = None) -> Table:
 def beside_the_paper(rows: Sequence[tuple[str, str, float]], names: Sequence[str]) -> Figure:
     """Return a plot of the relative differences of our figures from the paper's.
 
-    Each of `rows` has the figure's name, its group (one of `names`), and the difference as a ratio
-    to the paper's figure. A dot has the colour of its group.
+    Each of `rows` has the figure's name, its group (one of `names`), and the difference divided by
+    the paper's figure: 0.1 is 10 % more. A dot has the colour of its group.
     """
     return Figure(
         title="Differences from the paper's figures",

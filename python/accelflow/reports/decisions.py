@@ -16,9 +16,9 @@ _NEEDS: Final = {"servers": "Servers", "kilowatts": "Kilowatts", "money_per_year
 
 
 def decided(decision: Mapping[str, Any]) -> str:
-    """Return a sentence that names the best way to offload, or says that none pays.
+    """Return a sentence that names the best way to offload, or says that none is worthwhile.
 
-    `decision` is the ``decision`` of `accelflow accelerometer`.
+    `decision` is the member ``decision`` of the results of `accelflow accelerometer`.
     """
     within = (
         " within the latency SLO" if any(row["slo"] for row in decision["alternatives"]) else ""
@@ -29,10 +29,11 @@ def decided(decision: Mapping[str, Any]) -> str:
 
 
 def decision_section(decision: Mapping[str, Any] | None, sought: str | None) -> list[Section]:
-    """Return the section on alternative ways to offload, SLOs, and an input that reaches a goal.
+    """Return a list with the section on alternative ways to offload, SLOs, and the sought input.
 
-    `decision` is the ``decision`` of `accelflow accelerometer`, and `sought` a sentence on the
-    input; each is None if there is none. Returns a list with the section, empty if both are None.
+    `decision` is the member ``decision`` of the results of `accelflow accelerometer`, or None.
+    `sought` is a sentence on the value of an input that reaches a goal, or None. The list is empty
+    if both are None.
     """
     parts: list[Figure | Table] = []
     if decision is not None:

@@ -26,9 +26,9 @@ def reproduction_page(
     *,
     own: bool = False,
 ) -> Page:
-    """Return the page of experiments: our figures, the paper's, and plots of all measures.
+    """Return the page of experiments of the paper: our figures, the paper's, and plots of measures.
 
-    A measure has a value for each service under each system, a mean over the seeds. `settings` are
+    The plots show a value for each service under each system, a mean over the seeds. `settings` are
     those of the scenario, by name. `command` is the command that repeats the experiments, or None.
     With `own`, the experiments ran with a user's workload, which `settings` names in ``workload``.
     """

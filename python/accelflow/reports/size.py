@@ -24,9 +24,9 @@ Point = tuple[str, str, float, float]
 
 
 def size_page(answer: Mapping[str, Any], sweep: Sequence[Point], command: str | None) -> Page:
-    """Return the page on the size of a fleet: servers and money under each system.
+    """Return the page on how many servers a load needs under each system, and what they cost.
 
-    `answer` has the schema ``accelflow.size/1``. `sweep` has the points of the plot of latency
+    `answer` has the schema ``accelflow.size/1``. `sweep` has the points of a plot of latency
     against load. `command` is the command that repeats the answer, or None.
     """
     total_rps = sum(answer["needed_rps"].values())

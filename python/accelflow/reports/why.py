@@ -56,9 +56,11 @@ def _bands(found: Mapping[str, Any]) -> dict[str, str]:
 
 
 def row_name(row: Mapping[str, Any]) -> str:
-    """Return the name of a row of times: its place, and its part unless the place implies it.
+    """Return the name of a row of a request's times, such as ``cores (orchestration)``.
 
-    Requests wait for cores, and have work there, both for application logic and for orchestration.
+    The name has the place where the time passes and, in brackets, the part of the response time if
+    the place does not imply it. It is always given on cores, since requests wait for them, and work
+    there, both for application logic and for orchestration. A wait begins with ``waits:``.
     """
     at, part = row["at"], row["part"]
     if at == "cores":

@@ -81,13 +81,16 @@ def reproduce(
     runner: Runner,
     scenario: Scenario | OwnScenario | None = None,
 ) -> list[ExperimentResult]:
-    """Run the experiments `definitions`, and return their results in order.
+    """Run the experiments `definitions`, and return their results in the same order.
 
-    `scenario` is the default :class:`Scenario` if None. :func:`of_workload` makes the definitions
-    and the scenario for a workload of your own. Results depend on definitions, scenario and budget,
-    not on the runner's threads or on the other experiments that run with them. Raises InputError
-    for a scenario that is not allowed or sets a parameter that an experiment varies, and for a
-    budget whose simulations have too few requests for a workload.
+    `budget` sets the number and length of simulations, and `runner` runs them. `scenario` has the
+    values that the paper leaves open; the default :class:`Scenario` if None. For a workload of your
+    own, :func:`of_workload` makes both the definitions and the scenario. Results depend on
+    definitions, scenario and budget, not on the runner's threads or on the other experiments that
+    run with them.
+
+    Raises InputError for a scenario that is not allowed or that sets a parameter which an
+    experiment varies, and for a budget whose simulations have too few requests for a workload.
     """
     scenario = scenario or Scenario()
     scenario.check()
@@ -121,9 +124,10 @@ def write_outcomes(
 ) -> list[Path]:
     """Write results, pictures and a page in Markdown to the folder `out`; return their paths.
 
-    If the folder has results of another scenario or budget, the names of all files get the next
-    free number. `left_out` has the experiments that an :class:`OwnEvaluation` omits, with the
-    reason. Equal results give equal bytes. Raises InputError if a file cannot be written.
+    If the folder already has results of another scenario or budget, these are kept, and a number is
+    added to the new files' names. `left_out` maps the experiments that an :class:`OwnEvaluation`
+    omits to the reasons. Equal results give equal bytes. Raises InputError if a file cannot be
+    written.
     """
     out = file_path("out", out)
     from accelflow.reproduce.pictures import (  # noqa: PLC0415 (matplotlib is slow to load)

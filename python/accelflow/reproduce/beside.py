@@ -39,10 +39,11 @@ _PAPER: Final[dict[str, Any]] = {
 
 
 def compared(findings: Sequence[Finding]) -> list[list[Finding]]:
-    """Return the findings that have both our figure and the paper's, in groups of the same unit.
+    """Return the findings that can be drawn beside the paper's figure, grouped by unit.
 
-    Groups are in the order in which units appear. Findings whose figure in the paper is a bound are
-    left out.
+    A finding is one of our figures, compared with the paper's. Findings without our figure or the
+    paper's are left out, and so are those for which the paper prints only a bound. Groups are in
+    the order in which units appear.
     """
     units: dict[str, list[Finding]] = {}
     for finding in findings:
@@ -53,16 +54,17 @@ def compared(findings: Sequence[Finding]) -> list[list[Finding]]:
 
 
 def height_in(groups: Sequence[Sequence[Finding]]) -> float:
-    """Return the height in inches that the groups of findings need; 0 without groups."""
+    """Return the height in inches that :func:`draw_beside` needs for `groups`; 0 without groups."""
     return sum(_AXIS_IN + _ROW_IN * len(findings) for findings in groups) + _LEGEND_IN * bool(
         groups
     )
 
 
 def draw_beside(figure: SubFigure, groups: Sequence[Sequence[Finding]]) -> None:
-    """Draw a row for each finding: our figure with its interval, the paper's, and both as numbers.
+    """Draw our figures beside the paper's, a row for each.
 
-    `groups` has the form of the result of :func:`compared`; each group has an axis of its own.
+    A row has our figure with its confidence interval, the paper's figure, and both as numbers.
+    `groups` is a result of :func:`compared`; each group has an axis of its own.
     """
     heights = [_AXIS_IN + _ROW_IN * len(findings) for findings in groups]
     grid = figure.subplots(len(groups), 1, squeeze=False, height_ratios=heights)

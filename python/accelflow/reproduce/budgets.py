@@ -23,24 +23,29 @@ MIN_DWELLS: Final = 300
 
 @dataclass(frozen=True, kw_only=True)
 class Budget:
-    """The length and the number of an experiment's simulations, and their intended precision.
+    """The numbers of requests and seeds of an experiment's simulations, and their precision.
 
-    `name` identifies the budget. `requests` is the number of requests in each simulation of a
-    service with the mean rate; the first tenth is warm-up and not counted. The number is doubled,
-    up to `most_requests`, until half of each compared figure's interval is at most `precision` of
-    the paper's figure. With `tail_precision`, half of the interval of each service's P99 must also
-    be at most this share of the P99. Each simulation is repeated with the seeds 1 to
-    `replications`.
+    `name` identifies the budget. `requests` is the number of requests of each service in a
+    simulation. (If rates differ, it is that of a service with the mean rate, and the others have
+    requests in proportion.) The first tenth is warm-up and not counted. Each simulation is repeated
+    with the seeds 1 to `replications`.
 
-    With `longest_run`, the number is not doubled. A replication that needs more requests gets
-    further simulations of `longest_run` requests each, up to `most_requests` in all. Their seeds
-    follow those of all replications, so a longer replication repeats no simulation.
+    `requests` is only the first length. The length is doubled, up to `most_requests`, until our
+    figures are precise: half of each compared figure's 95 % interval is at most `precision` (a
+    share) of the paper's figure. With `tail_precision`, half of the interval of each service's P99
+    must also be at most this share of the P99.
 
-    A search for a maximum rate is accurate to one step. Rates that it tries differ by the factor
-    `rate_step`, or by less if a compared figure needs it. Searches never prolong their simulations.
+    With `longest_run`, simulations are not made longer, but more of them run. A replication that
+    needs more requests gets further simulations of `longest_run` requests each, up to
+    `most_requests` in all. Their seeds follow those of all replications, so no simulation is
+    repeated.
 
-    Experiments without P99s, and searches, have the simulations of the budget `without_tails`, if
-    that is not None.
+    `rate_step` is for experiments that search for a maximum rate: the rates that a search tries
+    differ by this factor, or by less if a compared figure needs it. Searches never prolong their
+    simulations.
+
+    Searches, and experiments without P99s, use the budget `without_tails` instead, if it is not
+    None.
     """
 
     name: str
@@ -55,16 +60,19 @@ class Budget:
 
     @property
     def seeds(self) -> tuple[int, ...]:
-        """The seed of each replication, which is that of its first simulation."""
+        """The seeds of the replications, 1 to `replications`.
+
+        A replication that consists of several simulations has the seed of its first.
+        """
         return tuple(range(1, self.replications + 1))
 
     @property
     def lengths(self) -> tuple[int, ...]:
         """The numbers of requests that a replication may have, in ascending order.
 
-        The first is `requests`, and each is twice the one before, up to `most_requests`. With few
-        different lengths, experiments can share simulations. With `longest_run`, each is longer by
-        this than the one before.
+        The first is `requests`, and each of the others is twice the one before, up to
+        `most_requests`. Such coarse steps let experiments share simulations. With `longest_run`,
+        each is larger than the one before by `longest_run` instead.
         """
         if self.longest_run is not None:
             most = max(self.requests, self.most_requests)
@@ -77,7 +85,8 @@ class Budget:
     def runs(self, seed: int, requests: int) -> list[tuple[int, int]]:
         """Return the simulations that make up one replication, as pairs (seed, requests).
 
-        `seed` is the replication's, one of :attr:`seeds`, and `requests` its number of requests.
+        `seed` identifies the replication and is one of :attr:`seeds`. `requests` is the number of
+        requests of the whole replication.
         """
         if self.longest_run is None:
             return [(seed, requests)]
@@ -86,14 +95,15 @@ class Budget:
         return [(seed, self.requests), *((other, self.longest_run) for other in seeds)]
 
     def length(self, needed: float) -> int:
-        """Return the shortest of :attr:`lengths` of at least `needed` requests, or the longest."""
+        """Return the smallest of :attr:`lengths` that is at least `needed`, or else the largest."""
         return next((length for length in self.lengths if length >= needed), self.lengths[-1])
 
     def for_experiment(self, *, long_run: bool, tails: bool) -> Budget:
-        """Return this budget, changed as an experiment needs it.
+        """Return the budget of an experiment with the given properties.
 
-        With `long_run`, for an experiment about rare events, the shortest simulations have four
-        times as many requests. `tails` is true for an experiment that shows P99s.
+        `long_run` marks an experiment about rare events: its shortest simulations have four times
+        as many requests. `tails` is true for an experiment that shows P99s; others use the budget
+        `without_tails`, if this budget has one.
         """
         if not tails and self.without_tails is not None:
             return self.without_tails.for_experiment(long_run=long_run, tails=tails)

@@ -65,9 +65,10 @@ PRODUCTION = "production"
 
 @dataclass(frozen=True)
 class Point:
-    """One setting of the parameter that an experiment varies, such as a load.
+    """One value of the parameter that an experiment varies, such as one load of several.
 
-    `label` is the point's name, and `settings` are added to the experiment's common `setup`.
+    `label` is the point's name. `settings` are fields of the simulation, used together with the
+    `setup` that all points share. `speedup_factor` multiplies the speedup of every accelerator.
     """
 
     label: str
@@ -78,10 +79,9 @@ class Point:
 
 @dataclass(frozen=True)
 class Cell:
-    """One simulated combination of an experiment: a `system` at a `point` (the point's label).
+    """One simulation of an experiment: the name of a `system` and the label of a `point`.
 
-    An experiment's file may omit the system or the point if there is only one. In a statement about
-    a trend, an empty `point` stands for all points.
+    In a statement about a trend, `point` is empty, since the statement is about several points.
     """
 
     system: str
@@ -90,14 +90,16 @@ class Cell:
 
 @dataclass(frozen=True)
 class Row:
-    """A figure of an experiment, to compare with one that the paper reports.
+    """The definition of one of our figures, to compare with a figure that the paper reports.
 
-    `measure` is read from each service's results in the cell `of` (a system at a point). `form` is
-    ``value`` for the measure itself, or ``ratio`` or ``reduction`` for a comparison with the same
-    measure (or with `to_measure`) in the cell `to`. `summary` combines the services: ``mean`` or
-    ``max``. `target` is the key of the reported figure. A row of a user's workload has no reported
-    figure: its `target` begins with ``own.``, and `unit` is the figure's unit. `also` has other
-    ways to compute the figure. `label` says which figure it is if the key does not.
+    `target` is the key of the reported figure. Our figure is computed from `measure` in the results
+    of the cell `of` (a system at a point). The `form` ``value`` is the measure itself. ``ratio``
+    and ``reduction`` compare it with the same measure, or with `to_measure` if not empty, in the
+    cell `to`. `summary` combines the services: ``mean`` or ``max``. `also` has other ways to
+    compute the figure. `label` says which figure it is if the key does not.
+
+    A row of a user's workload has no reported figure. Its `target` then begins with ``own.``, and
+    `unit` is the unit of our figure.
     """
 
     target: str
@@ -114,7 +116,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Also:
-    """Another way to compute a figure: the `row` that defines it, and a description, `says`."""
+    """Another way to compute a figure: `row` defines it, and `says` describes it in words."""
 
     says: str
     row: Row
@@ -122,15 +124,20 @@ class Also:
 
 @dataclass(frozen=True)
 class Check:
-    """A statement of the paper in words (`says`), in a form that can be checked.
+    """A statement that the paper makes in words (`says`), in a form that can be checked.
 
-    `kind` is one of four. ``order``: the `groups` of systems are in the order of `measure` at
-    `point`; systems within a group may have any order. ``ranking``: the `groups` of measures are in
-    order for the system and point of `row`. ``trend``: the figure of `row` changes in one
-    `direction` over `points`, pairs of a point and its point of comparison. ``most``: the figure of
-    `row` for each of `services` is above the mean of the other services. `why_not` is the recorded
-    reason why the statement does not hold here; None if it should hold. `also` has checks of the
-    same statement with figures that are computed in other ways.
+    The form is one of four, by `kind`:
+
+    - ``order``: the `groups` name systems; `measure` at `point` rises (or falls, by `direction`)
+      from group to group. Systems within a group may have any order.
+    - ``ranking``: the `groups` name measures, which rise or fall in this order for the system and
+      point of `row`.
+    - ``trend``: the figure of `row` rises or falls over `points`, pairs of a point and the point
+      that it is compared with.
+    - ``most``: the figure of `row` is larger for each of `services` than its mean over the others.
+
+    `why_not` is the recorded reason why the statement does not hold here; None if it should hold.
+    `also` has checks of the same statement with figures that are computed in other ways.
     """
 
     says: str
@@ -150,9 +157,10 @@ class Check:
 class Plot:
     """The description of an experiment's picture.
 
-    `form` is one of :data:`PLOTS`. The picture shows `measures`, with the axis titles `x` and `y`,
-    and is `width_in` inches wide. `log` makes the y axis logarithmic. `star` is a measure that is
-    drawn as stars.
+    `form` is one of :data:`PLOTS`. The picture shows `measures`; `star` is another measure, drawn
+    as stars. `y` and `x` are the titles of the axes. `log` makes the y axis logarithmic. The
+    picture is `width_in` inches wide. A bar stands for what `per` names, a service or a server.
+    `points` are the labels of the points to draw; empty for all.
     """
 
     form: str
@@ -173,8 +181,8 @@ class Slo:
     """A service-level objective: `factor` times a service's mean response time on an idle server.
 
     The idle server has the settings of the point with the label `point`; the scenario of the
-    evaluation chooses its system. A search for the highest load tries `low_rps` to `high_rps`
-    requests per second.
+    evaluation chooses its system. `low_rps` and `high_rps` are the lowest and highest rate, in
+    requests per second, that a search for the highest load tries; 0 without a search.
     """
 
     point: str
@@ -185,16 +193,19 @@ class Slo:
 
 @dataclass(frozen=True, kw_only=True)
 class Definition:
-    """One experiment of the paper, as its file defines it.
+    """One experiment of the paper, as its TOML file defines it.
 
     `name` identifies the experiment, `title` is its heading, `place` the figure, table or section
-    of the paper, and `note` a remark. `kind` is one of :data:`KINDS`. Each of `systems` is
-    simulated at each of `points`, with the fields in `setup`. `measures` are reported, `rows` and
-    `checks` are compared with the paper, and `plot` describes the picture. `table` names a table
-    that needs no simulation. `slo` is the SLO that a search or deadlines use, or None. A `long_run`
-    experiment, about rare events, begins with four times the budget's requests. `paper_only` is the
-    reason why the experiment applies only to the paper's services; empty if it applies to any
-    workload.
+    of the paper, and `note` a remark. `kind` is one of :data:`KINDS`.
+
+    Each of `systems` is simulated at each of `points` (the values of the varied parameter), with
+    the settings in `setup`. A `long_run` experiment, about rare events, begins with four times the
+    budget's requests. `slo` is the SLO for a search or for deadlines, or None. An experiment
+    without a simulation has instead the name of a `table` to compute.
+
+    `measures` are reported for each service, `rows` and `checks` are compared with the paper, and
+    `plot` describes the picture. `paper_only` is the reason why the experiment applies only to the
+    paper's services; empty if it applies to any workload.
     """
 
     name: str
@@ -216,7 +227,7 @@ class Definition:
 
     @property
     def tails(self) -> bool:
-        """Whether the experiment shows P99s of simulations at given loads."""
+        """Whether the experiment shows P99s at given loads; searches for a load do not count."""
         return self.kind != "throughput" and "p99_us" in self.measures
 
 

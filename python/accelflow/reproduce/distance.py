@@ -13,9 +13,10 @@ __all__ = ["distance", "fitted", "log_ratio", "standard_error"]
 def fitted(findings: Sequence[Finding]) -> list[Finding]:
     """Return the findings from which :func:`distance` is computed.
 
-    These are the figures that ``paper-targets.toml`` marks with the ``use`` ``fit`` and without
-    ``fits``. Figures with ``fits`` served to choose a single parameter. They are no check of the
-    model either, but are not part of the distance.
+    They are those whose figures the default scenario was chosen to match as a whole:
+    ``paper-targets.toml`` marks them with ``use = "fit"`` and has no ``fits`` for them. A figure
+    with ``fits`` served to choose one single parameter. It is no check of the model either, but is
+    not part of the distance.
     """
     return [
         finding for finding in findings if finding.use == "fit" and not targets()[finding.key].fits
@@ -23,21 +24,22 @@ def fitted(findings: Sequence[Finding]) -> list[Finding]:
 
 
 def distance(rows: Mapping[str, float | None]) -> float:
-    """Return the distance of our figures from the paper's; `rows` has our figures by key.
+    """Return how far our latency reductions are from the paper's, as one number; 0 is equal.
 
-    The figures are reductions of latency; a reduction r is a latency ratio of 1 - r. The distance
-    is the root mean square difference between the logarithms of our ratios and the paper's: 0.1 is
-    about a tenth of a latency. It is infinite if a figure is None or at least 1.
+    `rows` has our reductions by the figure's key. A reduction r stands for a latency ratio of 1 -
+    r. The distance is the root mean square of the differences between the logarithm of our ratio
+    and that of the paper's. A distance of 0.1 means that latency ratios differ by about 10 %. It is
+    infinite if a reduction is None or at least 1.
     """
     squares = [log_ratio(ours, targets()[row].value) ** 2 for row, ours in rows.items()]
     return math.sqrt(math.fsum(squares) / len(squares))
 
 
 def log_ratio(ours: float | None, paper: float) -> float:
-    """Return the logarithm of our latency ratio divided by the paper's.
+    """Return the natural logarithm of our latency ratio divided by the paper's.
 
-    Both ratios are given as reductions: 1 minus the ratio. Infinite if our reduction is None or at
-    least 1, which has no logarithm.
+    `ours` and `paper` are reductions; a reduction r stands for a latency ratio of 1 - r. Infinite
+    if our reduction is None or at least 1, since the ratio then has no logarithm.
     """
     if ours is None or ours >= 1.0:
         return math.inf
@@ -47,8 +49,8 @@ def log_ratio(ours: float | None, paper: float) -> float:
 def standard_error(findings: Sequence[Finding]) -> float:
     """Return the standard error of :func:`distance`, by the jackknife over the seeds.
 
-    `findings` are our figures with the paper's.
-    Infinite for a single seed, and if a figure is missing or has no logarithm.
+    `findings` are our figures with the paper's. Infinite for a single seed, and if a figure is
+    missing or its ratio has no logarithm.
     """
     values = {finding.key: finding.ours.values if finding.ours else () for finding in findings}
     count = min(len(figures) for figures in values.values())

@@ -36,9 +36,9 @@ Place = tuple[str, str]
 def places_of(row: Row, point: str = "", other: str = "") -> list[Place]:
     """Return the keys (point, system) of the results from which the figure of `row` is computed.
 
-    The first key is that of the measured result. The second, if there is one, is that of the result
-    with which it is compared. In a trend the row has no points: the first result is then at
-    `point`, and the second at `other`, or also at `point` if `other` is empty.
+    The first key is that of the measured result. If the row compares it with another result, the
+    second key is that one's. In a statement about a trend, the row names no points: `point` is then
+    that of the first result, and `other` that of the second (empty: also `point`).
     """
     found = [(row.of.point or point, row.of.system)]
     if row.to is not None:
@@ -57,7 +57,7 @@ def saturated(row: Row, cells: Cells) -> list[str]:
 
 
 def of_service(measure: str, runs: Sequence[Services], service: str) -> Estimate | None:
-    """Return `measure` of one service under one system, with its interval.
+    """Return `measure` of one service under one system, with its confidence interval.
 
     `runs` has the results of each seed. The interval is the jackknife's over the seeds. None if a
     seed lacks the measure.
@@ -67,7 +67,7 @@ def of_service(measure: str, runs: Sequence[Services], service: str) -> Estimate
 
 
 def of_system(measure: str, runs: Sequence[Services]) -> Estimate | None:
-    """Return the mean of `measure` over the services under one system, with its interval.
+    """Return the mean of `measure` over one system's services, with its confidence interval.
 
     `runs` has the results of each seed. The interval is the jackknife's over the seeds. None if a
     service lacks the measure.
@@ -76,32 +76,34 @@ def of_system(measure: str, runs: Sequence[Services]) -> Estimate | None:
 
 
 def of_row(row: Row, cells: Cells, point: str = "", other: str = "") -> Estimate | None:
-    """Return the figure of `row`, with its interval; None if it does not exist.
+    """Compute the figure that `row` defines from the results `cells`, with its confidence interval.
 
-    In a trend, the figure is that at `point`, compared with `other` (see :func:`places_of`).
+    None if a result lacks a value. If the row belongs to a statement about a trend, the figure is
+    that at `point`, compared with `other` (see :func:`places_of`).
     """
     places = places_of(row, point, other)
     return jackknife(lambda kept: _of_row(row, cells, places, kept), len(cells[places[0]]))
 
 
 def by_service(row: Row, cells: Cells) -> dict[str, Estimate | None]:
-    """Return the figure of `row` for each single service, by the service's name."""
+    """Return the figure that `row` defines for each service alone, by the service's name."""
     runs = cells[places_of(row)[0]]
     return {name: _of_services(row, cells, [name], []) for name in runs[0]}
 
 
 def lead(row: Row, cells: Cells, service: str, others: Sequence[str]) -> Estimate | None:
-    """Return the figure of `row` for `service` minus that for the services `others` together."""
+    """Return the figure of `row` for `service`, minus its figure over all of `others` together."""
     return _of_services(row, cells, [service], others)
 
 
 def difference_of_systems(
     measure: str, cells: Cells, first: Place, second: Place
 ) -> Estimate | None:
-    """Return a measure of the system `second` minus that of `first`, with its interval.
+    """Return a measure under one system minus that under another, with its confidence interval.
 
-    `first` and `second` are pairs (point, system), and the measure is a mean over the services. For
-    the interval, the jackknife leaves out the same seed for both, so that common variation cancels.
+    `first` and `second` are pairs (point, system); the first is subtracted from the second. The
+    measure is a mean over the services. For the interval, the jackknife leaves out the same seed
+    for both, so that variation which both have in common cancels.
     """
     return _difference(
         lambda kept: _of_system(measure, cells[first], kept),
@@ -111,9 +113,9 @@ def difference_of_systems(
 
 
 def difference_of_measures(first: str, second: str, runs: Sequence[Services]) -> Estimate | None:
-    """Return the measure `second` of one system minus its measure `first`, with the interval.
+    """Return the measure `second` minus the measure `first`, both of one system, with the interval.
 
-    `runs` has the results of each seed. Both measures are means over the services.
+    `runs` has the system's results of each seed. Both measures are means over the services.
     """
     return _difference(
         lambda kept: _of_system(first, runs, kept),
@@ -125,9 +127,10 @@ def difference_of_measures(first: str, second: str, runs: Sequence[Services]) ->
 def difference_of_points(
     row: Row, cells: Cells, first: tuple[str, str], second: tuple[str, str]
 ) -> Estimate | None:
-    """Return the figure of `row` at the second point of a trend minus that at the first.
+    """Return how the figure of `row` changes from one point of a trend to another.
 
-    `first` and `second` are pairs: a point, and its point of comparison.
+    The result is the figure at `second` minus that at `first`. Each of the two is a pair: a point,
+    and the point with which it is compared.
     """
     places = [places_of(row, *first), places_of(row, *second)]
     return _difference(
@@ -146,7 +149,7 @@ def _difference(first: Figure, second: Figure, replications: int) -> Estimate | 
 
 
 def too_little(row: Row, cells: Cells, point: str = "") -> str:
-    """Return a text on samples that are too small for the figure of `row`; empty if none is."""
+    """Return a text on samples that are too small for the figure of `row`; empty if all suffice."""
     found = [_too_little(row.measure, cells[place]) for place in places_of(row, point)]
     return next((text for text in found if text), "")
 
@@ -154,8 +157,8 @@ def too_little(row: Row, cells: Cells, point: str = "") -> str:
 def requests_of(places: Iterable[Place], cells: Cells) -> tuple[int, int]:
     """Return the smallest and the largest number of requests of the simulations at `places`.
 
-    A number is that of a service with the mean rate. `places` has pairs (point, system). Both
-    numbers are 0 without simulations.
+    A number counts the requests of each service (of one with the mean rate, if rates differ).
+    `places` has pairs (point, system). Both numbers are 0 without simulations.
     """
     found = [
         service["run"]["requests"]

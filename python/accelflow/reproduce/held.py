@@ -37,11 +37,12 @@ _MOST: Final = 3
 
 @cache
 def held() -> Mapping[str, Mapping[str, Sequence[Mapping[str, Any]]]]:
-    """Return the readings that were tried, by the figure's key and by choice.
+    """Return our figures under each reading of the paper that was tried, from ``held.json``.
 
-    A choice is a setting that the paper leaves open, and a reading is one of its values. Each item
-    has ``reading`` (the reading's label), ``mean`` (our figure under it), ``verdict`` (whether the
-    figure agrees with the paper's) and ``saturated`` (whether a system could not keep up).
+    A choice is a setting that the paper leaves open, and a reading is one possible value of it. The
+    result maps the figure's key to choices, and each choice to its readings. A reading has
+    ``reading`` (its label), ``mean`` (our figure under it), ``verdict`` (whether the figure agrees
+    with the paper's) and ``saturated`` (whether a system could not keep up).
     """
     text = resources.files(DATA).joinpath(HELD).read_text("utf-8")
     rows: Mapping[str, Mapping[str, Sequence[Mapping[str, Any]]]] = json.loads(text)["rows"]
@@ -50,11 +51,11 @@ def held() -> Mapping[str, Mapping[str, Sequence[Mapping[str, Any]]]]:
 
 @dataclass(frozen=True)
 class Quoted:
-    """Readings of the paper in three texts, by whether one of our figures agrees under them.
+    """Three texts that list readings of the paper, by whether one of our figures agrees under them.
 
-    With the readings in `holds`, the figure agrees with the paper's; with those in `undecided`, its
-    interval is too wide to decide; with those in `off`, it differs. A text is empty if there is no
-    such reading.
+    A reading is one way to understand what the paper leaves open. With the readings in `holds`, our
+    figure agrees with the paper's. With those in `undecided`, its confidence interval is too wide
+    to decide. With those in `off`, it differs. A text is empty if there is no such reading.
     """
 
     holds: str
@@ -63,11 +64,11 @@ class Quoted:
 
 
 def quoted(row: str, choices: Sequence[str]) -> Quoted:
-    """Return which readings of the paper make our figure agree with the paper's, and which not.
+    """Return under which readings of the paper one of our figures agrees with the paper's.
 
-    `row` is the figure's key. `choices` names settings that the paper leaves open; the texts list
-    their readings (see :func:`held`). The text on agreement has at most the three readings with
-    which the figure is nearest to the paper's.
+    `row` is the figure's key. `choices` names settings that the paper leaves open; their possible
+    values are the readings (see :func:`held`). Of the readings under which the figure agrees, at
+    most three are listed, those with our figure nearest to the paper's.
     """
     agreeing: list[tuple[float, str]] = []
     undecided: list[str] = []
@@ -120,7 +121,10 @@ def _range(choice: str, readings: Sequence[Mapping[str, Any]]) -> str:
 
 
 def implied_text(names: Sequence[str]) -> str:
-    """Return as text the values that the proofs called `names` derive from printed figures."""
+    """Return as text the values of unprinted figures that follow from the paper's printed ones.
+
+    `names` are the names of the proofs that derive these values.
+    """
     return "; or ".join(f"if {value_text(proof(name))}" for name in names)
 
 
@@ -165,10 +169,9 @@ COMPUTED: Final[Mapping[str, Callable[[], str]]] = {
 
 
 def computed_text(name: str, place: str) -> str:
-    """Return as text the value of an input at which a figure would agree with the paper's.
+    """Return as text the value of an input at which our figure would agree with the paper's.
 
-    The function called `name` in :data:`COMPUTED` computes it.
-
-    `place` is the place of the name in error messages. Raises InputError for an unknown name.
+    `name` is a key of :data:`COMPUTED`, whose function computes the value. `place` says in error
+    messages where the name stands. Raises InputError for an unknown name.
     """
     return COMPUTED[one_of(f"{place}: computed", name, COMPUTED)]()

@@ -43,9 +43,10 @@ _FINDINGS: Final = {SCHEMA: "findings", "accelflow.reproduce/2": "rows"}
 
 @dataclass(frozen=True)
 class Kept:
-    """The results of experiments in a folder, with their common `scenario` and `budget`.
+    """Results of experiments, read from the files in a folder.
 
-    `outcomes` has the results by the path of their file.
+    `outcomes` maps the path of each results file to its content. All have the same `scenario` and
+    `budget`.
     """
 
     outcomes: Mapping[Path, ExperimentResult]
@@ -59,7 +60,7 @@ class Kept:
 
     @property
     def results(self) -> dict[Path, str]:
-        """The content of each results file, by path, with this version's reasons."""
+        """The new content of each results file, by path, with this version's reasons."""
         return {
             path: to_text(outcome, self.scenario, self.budget)
             for path, outcome in self.outcomes.items()
@@ -67,12 +68,14 @@ class Kept:
 
 
 def rewrite_page(folder: str | PathLike[str]) -> Path:
-    """Rewrite ``comparison.md``, the pictures and the results in `folder`; return the page's path.
+    """Rewrite ``comparison.md``, the pictures and the results in `folder`, without simulations.
 
     Our figures are read from the results' files. Reasons and the paper's figures are those of this
-    version of accelflow. Raises InputError for a folder without results, for results of different
-    budgets or scenarios or of a user's workload, for files that do not fit this version's
-    experiments, and if a file cannot be written.
+    version of accelflow. Returns the path of the page.
+
+    Raises InputError for a folder without results, for results of a user's workload or of different
+    budgets or scenarios, for files that do not fit this version's experiments, and if a file cannot
+    be written.
     """
     folder = file_path("folder", folder)
     from accelflow.reproduce.pictures import (  # noqa: PLC0415 (matplotlib is slow to load)
@@ -98,9 +101,10 @@ def rewrite_page(folder: str | PathLike[str]) -> Path:
 
 
 def read_kept(folder: Path) -> Kept:
-    """Return the results of experiments in `folder`.
+    """Return the results of experiments that are saved in `folder`.
 
-    Raises InputError for the reasons of :func:`rewrite_page`, except for writing.
+    Raises InputError for a folder without results, for results of a user's workload or of different
+    budgets or scenarios, and for files that do not fit this version's experiments.
     """
     found = [folder / f"{name}.json" for name in names()]
     trees = {path: _tree(path) for path in found if path.is_file()}

@@ -240,12 +240,19 @@ MEASURES: Final[Mapping[str, Callable[[ServiceRow], float | None]]] = {
 
 
 def check_measure(name: str, place: str) -> None:
-    """Raise InputError if there is no measure called `name`; the message names the `place`."""
+    """Raise InputError if `name` is not a key of :data:`MEASURES`.
+
+    `place` says in the message where the name was found.
+    """
     one_of(place, name, MEASURES)
 
 
 def read(measure: str, row: ServiceRow) -> float | None:
-    """Return `measure` from a service's results; None if the results lack it."""
+    """Return the value of one measure from a service's results; None if they lack it.
+
+    `measure` is a key of :data:`MEASURES`, and `row` has the results of the service in one
+    simulation.
+    """
     return MEASURES[measure](row)
 
 
@@ -257,9 +264,10 @@ def figure(
 ) -> float | None:
     """Combine the values of all services into one figure; None if a service lacks a value.
 
-    For each service, the `form` ``value`` takes `ours`, ``ratio`` takes ours / theirs, and
-    ``reduction`` takes 1 - ours / theirs. The `summary` of the services is their ``mean``, with
-    equal weights as in the paper's averages (section VII.A), or their ``max``.
+    `ours` has a value for each service, and `theirs` has the values to compare with. First, `form`
+    determines a number for each service: ``value`` is the value in `ours`, ``ratio`` is ours /
+    theirs, and ``reduction`` is 1 - ours / theirs. Then `summary` combines these numbers: ``mean``
+    with equal weights, as in the paper's averages (section VII.A), or ``max``.
     """
     found = [_one(form, value, (theirs or {}).get(service)) for service, value in ours.items()]
     if not found:

@@ -35,6 +35,7 @@ _MOST_LISTED: Final = 8
 class Shown:
     """A measured `value` to draw: one `measure` of one service under one system at one point.
 
+    `point` is the label of one setting of the experiment's varied parameter, such as a load.
     `value` is None if the measure does not exist. `saturated` is true if the system could not keep
     up.
     """
@@ -51,15 +52,17 @@ class Shown:
 class ExperimentResult:
     """All results of one experiment.
 
-    `definition` is the experiment. Its replications have `requests` to `most_requests` requests of
-    a service with the mean rate, as many as the figures' precision needs. `seeds` are the
-    replications' seeds. A replication is one simulation, or several of `longest_run` requests, if
-    that is not None and the replication has more (:meth:`accelflow.reproduce.Budget.runs`). In each
-    simulation, the first tenth of the requests is not counted; in the shortest replication, these
-    are `warmup_requests`. `findings` compare our figures with the paper's, and `statements` has the
-    paper's statements in words, with whether they hold. `shown` has the values to draw, and
-    `by_cell` the same by point, system, service and measure. `table` is the table of an experiment
-    without simulations.
+    `definition` is the experiment. Each replication has between `requests` and `most_requests`
+    requests for each service (one with the mean rate), as many as the figures' precision needed. In
+    each simulation, the first tenth of the requests is warm-up and not counted; `warmup_requests`
+    is this tenth of `requests`. `seeds` are the replications' seeds. `findings` compare our figures
+    with the paper's. `statements` has the paper's statements in words, with whether they hold.
+    `shown` has the values to draw, and `by_cell` the same values by (point, system, service,
+    measure). `table` is the table of an experiment without simulations, and otherwise None.
+
+    If `longest_run` is not None, a replication with more requests than its first simulation
+    consists of several, the others with `longest_run` requests each
+    (:meth:`accelflow.reproduce.Budget.runs`).
     """
 
     definition: Definition
@@ -76,14 +79,18 @@ class ExperimentResult:
 
     @property
     def requests_text(self) -> str:
-        """The number of requests of the simulations as text, such as ``3,000 to 24,000``."""
+        """The number of requests of each replication as text, such as ``3,000 to 24,000``."""
         if self.most_requests == self.requests:
             return f"{self.requests:,}"
         return f"{self.requests:,} to {self.most_requests:,}"
 
     @property
     def replications_text(self) -> str:
-        """The replications as text, such as ``seeds 1, 2`` or ``2 replications``."""
+        """The seeds as text, such as ``seeds 1, 2``.
+
+        If replications consist of several simulations, the text has their number and the largest
+        number of requests of a simulation instead.
+        """
         if self.longest_run is not None and self.longest_run < self.most_requests:
             return (
                 f"{len(self.seeds)} replications, made of simulations of at most "
@@ -95,7 +102,10 @@ class ExperimentResult:
 
     @property
     def own(self) -> bool:
-        """Whether the paper does not report some of the figures, as with a user's workload."""
+        """Whether some of our figures have no figure of the paper beside them.
+
+        This is so for a user's workload, which the paper did not use.
+        """
         return any(finding.paper is None for finding in self.findings)
 
     @property

@@ -19,7 +19,11 @@ Case = tuple[Point, str, int]
 
 
 def cases_of(definition: Definition, budget: Budget) -> list[Case]:
-    """Return all simulations of an experiment: combinations of points, systems and seeds."""
+    """Return a triple (point, system, seed) for each simulation of an experiment.
+
+    These are all combinations of the experiment's points (values of its varied parameter), its
+    systems, and the seeds of `budget`.
+    """
     return [
         (point, system, seed)
         for point, system in product(definition.points, definition.systems)
@@ -28,7 +32,7 @@ def cases_of(definition: Definition, budget: Budget) -> list[Case]:
 
 
 def called_by_clients(services: Services) -> Services:
-    """Return those of `services` that clients call, without those that only other services call."""
+    """Return the results of `services` without services that only other services call."""
     return {
         name: row
         for name, row in services.items()
@@ -43,12 +47,13 @@ def owed_us(
     budget: Budget,
     cases: Sequence[Case],
 ) -> Plan[list[dict[str, float]]]:
-    """Return the plan (the simulations) that finds each service's SLO in us, for each of `cases`.
+    """Return the plan that finds the SLO of each service in us, for each of `cases`.
 
-    An SLO is a multiple of the service's mean response time on an idle server with the settings of
-    the point that `slo` names. So all points have the same SLO, even those with fewer or slower
-    elements. The scenario chooses the idle server's system. The plan's outcome has SLOs by service,
-    in the order of `cases`.
+    An SLO is a multiple of the service's mean response time on an idle server. The plan simulates
+    this server, always with the settings of the one point that `slo` names. So the SLO is the same
+    at all points, even at those with fewer or slower accelerators. The scenario chooses the idle
+    server's system. The plan's outcome is a list in the order of `cases`: each item maps services
+    to SLOs.
     """
     named = next(point for point in definition.points if point.label == slo.point)
 

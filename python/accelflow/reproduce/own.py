@@ -72,15 +72,17 @@ _NOTE: Final = (
 
 @dataclass(frozen=True, kw_only=True)
 class OwnScenario:
-    """A user's workload for the paper's experiments, and the choices that it leaves open.
+    """A user's workload, and the settings with which it runs in the paper's experiments.
 
-    `workload` is a suite's name or the parsed content of a workload's file, `name` is the
-    workload's name, and `sha256` the hash of the file; None for a suite. `rate_rps` is the mean
-    rate of its services, and `rates` the rule by which they share it. Where the paper uses its
-    production load, requests arrive as the workload specifies, or by the process `arrivals`.
-    `slo_us` (in us) and `slo_factors` (multiples of the response time on an idle server) are SLOs
-    of single services; the experiment sets the others. `recording` is the text of a recording with
-    costs and sizes, or None. `placement`, `cohort`, `slo_system` and `config` are as in
+    `workload` is a suite's name or the parsed content of a workload's file. `name` is the
+    workload's name, and `sha256` the hash of the file (None for a suite). `rate_rps` is the mean
+    rate over the services in requests per second, and `rates` the rule by which they share it.
+    `recording` is the text of a recording with costs and payload sizes, or None.
+
+    In experiments that use the paper's production load, requests arrive as the workload specifies,
+    or by the process `arrivals` if not None. `slo_us` (in us) and `slo_factors` (multiples of the
+    response time on an idle server) are SLOs of single services; the experiment sets the others.
+    `placement`, `cohort`, `slo_system` and `config` are as in
     :class:`accelflow.reproduce.Scenario`.
     """
 
@@ -101,7 +103,11 @@ class OwnScenario:
     def experiment(
         self, system: str, setup: Mapping[str, Any], point: Point, requests: int, seed: int
     ) -> simulation.Scenario:
-        """Return the simulation of one system at one point of an experiment with `setup`."""
+        """Return the simulation of one system at one point of an experiment.
+
+        `setup` has the settings that all points of the experiment share; see
+        :meth:`accelflow.reproduce.scenario.Setting.experiment`.
+        """
         settings = merged(self.config, setup, point)
         if settings.get("arrivals") == PRODUCTION:
             settings["arrivals"] = self.arrivals
@@ -123,7 +129,7 @@ class OwnScenario:
 
     @property
     def inputs(self) -> simulation.Scenario:
-        """The inputs of experiments that need no simulation: workload, rates and parameters."""
+        """The workload, rates and parameters for tables that need no simulation."""
         return simulation.Scenario(
             workload=self.workload,
             recording=self.recording,
@@ -139,9 +145,9 @@ class OwnScenario:
     def owed_us(self, service: str, idle_us: float, factor: float) -> float:
         """Return the SLO of `service` in us.
 
-        This is `slo_us` of the workload if it states one for the service. Otherwise it is
-        `idle_us`, the mean response time on an idle server, times the workload's own factor for the
-        service or, without one, times `factor`.
+        If the workload states the SLO as a time, it is that time. Otherwise the SLO is a multiple
+        of `idle_us`, the service's mean response time on an idle server. The multiple is the one
+        that the workload states for the service or, without one, `factor`.
         """
         if service in self.slo_us:
             return self.slo_us[service]
@@ -152,9 +158,10 @@ class OwnScenario:
         return factor
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the scenario as one object for JSON, without workload and recording themselves.
+        """Return the scenario as one object for JSON.
 
-        ``workload_sha256`` and ``recording_sha256`` are hashes of their contents.
+        In place of the contents of workload and recording, it has their hashes, ``workload_sha256``
+        and ``recording_sha256``.
         """
         return {
             "workload": self.name,
@@ -190,10 +197,11 @@ class OwnScenario:
 
 @dataclass(frozen=True)
 class OwnEvaluation:
-    """The paper's experiments (`definitions`) with a user's workload (`scenario`).
+    """The paper's experiments, adapted to a user's workload.
 
-    :func:`accelflow.reproduce.reproduce` runs the experiments. `left_out` has the names of the
-    experiments that apply only to the paper's services, with the reason.
+    `scenario` has the workload. `definitions` are the experiments, which
+    :func:`accelflow.reproduce.reproduce` runs. `left_out` maps the experiments that do not apply to
+    the reasons: they need the paper's own services, or vary a parameter that is set.
     """
 
     scenario: OwnScenario
@@ -209,12 +217,13 @@ def of_workload(
     arrivals: str | None = None,
     recording: str | None = None,
 ) -> OwnEvaluation:
-    """Return the named `experiments`, or all applicable ones, adapted to `workload`.
+    """Return the paper's experiments, adapted to `workload`.
 
-    `workload` is a file (docs/workloads.md), its parsed content, or a suite's name. `choices` may
-    set only placement, arrivals, systems and the server's parameters; the file sets the others.
-    `arrivals` replaces the workload's arrivals where the paper uses its production load. With
-    `recording`, the text of a recording, costs and sizes are those of the recording.
+    `experiments` names those to adapt; if empty, all that apply. `workload` is the path of a file
+    (docs/workloads.md), its parsed content, or a suite's name. Of `choices`, only placement,
+    arrivals, systems and the server's parameters may be set, since the file determines the rest.
+    `arrivals` replaces the workload's arrivals in experiments that use the paper's production load.
+    With `recording`, the text of a recording, costs and sizes are those of the recording.
 
     Raises InputError for a value that is not allowed, for a field of `choices` that the file sets,
     and for a named experiment that applies only to the paper's services or varies a parameter that

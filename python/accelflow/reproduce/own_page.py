@@ -29,9 +29,9 @@ def own_markdown(
     budget: Budget,
     left_out: Mapping[str, str],
 ) -> str:
-    """Return the page of the paper's experiments with a user's workload, as Markdown.
+    """Return the Markdown page with the results of the paper's experiments on a user's workload.
 
-    `left_out` has the names of the experiments that do not apply to the workload, with the reason.
+    `left_out` maps the names of experiments that do not apply to the workload to the reasons.
     """
     findings = [finding for outcome in outcomes for finding in outcome.findings]
     lines = [f"# The paper's experiments with {scenario.name}", ""]

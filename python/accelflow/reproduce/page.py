@@ -23,7 +23,11 @@ __all__ = ["markdown", "others_text"]
 
 
 def markdown(outcomes: Sequence[ExperimentResult], scenario: Scenario, budget: Budget) -> str:
-    """Return ``comparison.md``, our figures beside the paper's; equal results give equal text."""
+    """Return the text of ``comparison.md``, a page with our figures beside the paper's.
+
+    `outcomes` are the results of the experiments; `scenario` and `budget` are those with which they
+    ran. Equal results give equal text.
+    """
     findings = [finding for outcome in outcomes for finding in outcome.findings]
     body = [
         *largest(findings),
@@ -111,7 +115,11 @@ def _lengths(budget: Budget) -> str:
 
 
 def others_text(budget: Budget) -> str:
-    """Return a sentence on experiments without P99s if `budget` treats them differently, or ""."""
+    """Return a sentence on the simulations of experiments without P99s and of searches.
+
+    The sentence names the budget :attr:`accelflow.reproduce.Budget.without_tails`. Empty if
+    `budget` has none, since all experiments then have the same budget.
+    """
     other = budget.without_tails
     return (
         ""

@@ -58,9 +58,9 @@ def save(figure: Figure, stem: Path, dpi: int = 160) -> list[Path]:
 
 
 def draw(outcome: ExperimentResult, plot: Plot) -> Figure:
-    """Return the picture of an experiment's results as `plot` describes it.
+    """Return the picture of an experiment's results, drawn as `plot` describes.
 
-    Its lower part has our figures beside the paper's, if there are any to compare.
+    Below it, the same figure shows our numbers beside the paper's, if there are any to compare.
     """
     panels, beside = _panels(outcome, plot), compared(outcome.findings)
     heights = [0.7 + 2.3 * len(panels), height_in(beside)]

@@ -47,11 +47,11 @@ _PARTS: Final = "parts"
 
 
 def together(runs: Sequence[Mapping[str, ServiceRow]]) -> Mapping[str, ServiceRow]:
-    """Return the results, by service, of a replication that consists of the simulations `runs`.
+    """Merge the simulations `runs` of one replication into one result for each service.
 
-    A service's row has the sum of ``completed``, and under ``run`` the sums of requests.
-    ``saturated`` names the resource of a simulation that was saturated.
-    :func:`pooled` reads measures from the single simulations.
+    A service's merged result has the sum of ``completed`` and, under ``run``, the sums of requests.
+    ``saturated`` is that of the first simulation that was saturated, or None. All other measures
+    stay in the single results, from which :func:`pooled` computes them.
     """
     if len(runs) == 1:
         return runs[0]
@@ -70,11 +70,11 @@ def together(runs: Sequence[Mapping[str, ServiceRow]]) -> Mapping[str, ServiceRo
 
 
 def pooled(measure: str, rows: Sequence[ServiceRow]) -> float | None:
-    """Return `measure` of a service over several seeds; None if a seed lacks it.
+    """Return one `measure` of a service over several seeds; None if a seed lacks it.
 
-    `rows` has the service's results of each seed; in a search, those at the highest load are used.
-    Percentiles and the mean latency are those of all seeds' responses together. Any other measure
-    is the mean over the seeds.
+    `rows` has the service's results, one for each seed. Percentiles and the mean latency are
+    computed from the responses of all seeds together. Any other measure is the mean over the seeds.
+    For a search for the highest rate, the results at that rate count.
     """
     rows = [part for row in _at_peak(rows) for part in row.get(_PARTS, (row,))]
     if not rows or not all("mean_us" in row for row in rows):  # no rate was within the SLO
@@ -104,18 +104,19 @@ def _at_peak(rows: Sequence[ServiceRow]) -> Sequence[ServiceRow]:
 
 
 def tail_share(experiment: simulation.Scenario) -> float:
-    """Return the share of its response times (0 to 1), longest first, that a simulation must store.
+    """Return the share (0 to 1) of response times, longest first, that a simulation must store.
 
-    Percentiles over up to ten seeds are computed from these.
+    The stored ones are enough to compute P99 and P99.9 over up to ten seeds together.
     """
     counted = experiment.requests - experiment.warmup_requests
     return max(TAIL_SHARE, min(1.0, _KEPT_ALWAYS / counted))
 
 
 def exists(measure: str, rows: Sequence[ServiceRow]) -> bool:
-    """Return whether `measure` may be reported: P99.9 needs 100 responses beyond it.
+    """Return whether there are enough responses to report `measure`.
 
-    `rows` has the service's results of each seed.
+    Only P99.9 can fail: at least 100 responses must be longer than it. `rows` has the service's
+    results of each seed.
     """
     return measure != "p999_us" or beyond(measure, rows) >= MIN_BEYOND
 
@@ -130,9 +131,10 @@ def beyond(measure: str, rows: Sequence[ServiceRow]) -> float:
 
 
 def dwells_of(experiment: simulation.Scenario) -> float:
-    """Return the expected number of changes of the arrival rate in one simulation, after warm-up.
+    """Return how often the arrival rate is expected to change in one simulation, after warm-up.
 
-    Infinite for a constant rate, since every run then samples all rates.
+    A simulation with few changes does not sample all rates of bursty arrivals. The result is
+    infinite for a constant rate, where every simulation is enough.
     """
     return _dwells(
         dwell_s(experiment),
@@ -144,8 +146,8 @@ def dwells_of(experiment: simulation.Scenario) -> float:
 def dwell_s(experiment: simulation.Scenario) -> float | None:
     """Return the mean time in seconds for which the arrival rate stays the same.
 
-    None for a constant rate. For arrivals that a workload's file states, the time is the longest
-    over its services.
+    None for a constant rate. If a workload's file states arrivals for single services, the longest
+    time of all services counts.
     """
     kind = experiment.arrival_kind
     if kind != _OWN:
@@ -181,9 +183,10 @@ def _dwells_of_run(run: Mapping[str, Any]) -> float:
 
 
 def shortage(measure: str, services: Sequence[Sequence[ServiceRow]]) -> str:
-    """Return a text on the samples that are too small for `measure`; empty if all suffice.
+    """Return a text that names the samples that are too small for `measure`; empty if all suffice.
 
-    `services` has the results of each seed for each service.
+    An example is ``40 of 100 responses beyond P99``. `services` has, for each service, its results
+    of each seed.
     """
     lacking = []
     percentile = "p99_us" if measure == "max_rps" else measure  # the search compares P99
@@ -199,9 +202,10 @@ def shortage(measure: str, services: Sequence[Sequence[ServiceRow]]) -> str:
 
 
 def rates_lacking(experiment: simulation.Scenario, replications: int) -> str:
-    """Return a text that `replications` simulations sample too few arrival rates.
+    """Return a text if `replications` simulations will sample too few arrival rates; else empty.
 
-    Empty if they sample enough. After the simulations, :func:`rates_shortage` returns this text.
+    It can be computed before the simulations. Afterwards, :func:`rates_shortage` finds the same
+    text.
     """
     return _few_rates(dwells_of(experiment) * replications)
 
@@ -211,9 +215,9 @@ def _few_rates(drawn: float) -> str:
 
 
 def rates_shortage(shortage: str) -> str:
-    """Return the part about arrival rates of a text that :func:`shortage` returned.
+    """Return only the part about arrival rates of the text `shortage`; empty if it has none.
 
-    Empty if the text has no such part.
+    `shortage` is a result of the function :func:`shortage`.
     """
     parts = shortage.split(", ")
     return ", ".join(part for part in parts if part.endswith(_RATES))

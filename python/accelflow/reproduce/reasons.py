@@ -19,11 +19,11 @@ __all__ = ["read_reason", "reasons"]
 
 @cache
 def reasons() -> Mapping[str, Reason]:
-    """Return the reasons why our figures differ from the paper's, by the figure's key.
+    """Return the recorded reasons why our figures differ from the paper's, by the figure's key.
 
-    Each reason includes the readings of the paper that were tried. Raises InputError as
-    :func:`accelflow.findings.reasons` does, and for an unknown measure or proof, or a proof that
-    does not support its reason.
+    Where the paper can be read in several ways, a reason also states our figure for each reading
+    that was tried. Raises InputError as :func:`accelflow.findings.reasons` does, for an unknown
+    measure or proof, and for a proof that does not support its reason.
     """
     found = findings.reasons()
     for key, reason in found.items():
@@ -45,11 +45,12 @@ def _with_evidence(key: str, reason: Reason) -> Reason:
 
 
 def read_reason(content: object, place: str, row: str = "") -> Reason:
-    """Make a reason from `content`, a table of ``reasons.toml``; `place` names it in messages.
+    """Make a reason from `content`, a parsed table of ``reasons.toml`` or of an experiment's file.
 
-    `row` is the key of the figure that the reason explains, without the paper's name, or empty.
-    Raises InputError as :func:`accelflow.findings.reasons.read_reason` does, and for an unknown
-    measure or proof, or a proof that does not support the reason.
+    `place` names the table in error messages. `row` is the key of the figure that the reason
+    explains, without the paper's name, or empty. Raises InputError as
+    :func:`accelflow.findings.reasons.read_reason` does, for an unknown measure or proof, and for a
+    proof that does not support the reason.
     """
     reason = read_plain(content, place)
     _check_measures(reason, place)

@@ -27,7 +27,8 @@ def to_text(outcome: ExperimentResult, scenario: Setting, budget: Budget) -> str
 def to_dict(outcome: ExperimentResult, scenario: Setting, budget: Budget) -> dict[str, Any]:
     """Return an experiment's results as an object for JSON.
 
-    `scenario` and `budget` are those of the evaluation, and are part of the object.
+    The object also has `scenario` (all of it) and the name of `budget`: those with which the
+    experiment ran.
     """
     definition = outcome.definition
     return {

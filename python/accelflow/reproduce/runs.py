@@ -37,9 +37,9 @@ Progress = Callable[[int, int], object]
 
 
 def identity(experiment: simulation.Scenario) -> str:
-    """Return a hash of everything that the results of `experiment` depend on.
+    """Return a hash of everything that the results of `experiment` depend on, as a key for them.
 
-    A server parameter that is set to its default counts as not set.
+    A parameter of the server that is set to its default counts as not set.
     """
     defaults = _defaults()
     config = simulation.configured(experiment.config)
@@ -55,9 +55,10 @@ def _defaults() -> Mapping[str, float]:
 
 
 class Runner:
-    """Runs simulations of one system each on `threads` threads, and remembers their results.
+    """Runs simulations on several threads, and keeps their results so that each runs only once.
 
-    A simulation that several experiments need runs once. Results do not depend on `threads`.
+    Each simulation is of one system. Several experiments may need the same one. Results do not
+    depend on the number of threads.
     """
 
     def __init__(
@@ -80,21 +81,21 @@ class Runner:
 
     @property
     def simulated(self) -> int:
-        """The number of simulations that have run."""
+        """The number of simulations that this runner has run, without those found in a folder."""
         return len(self._known) - self._found
 
     @property
     def found(self) -> int:
-        """The number of simulations that did not run, since a folder had their saved results."""
+        """The number of simulations that were not run because a folder had their saved results."""
         return self._found
 
     def run(self, wanted: Wanted, *, whole: bool = False) -> None:
-        """Run the simulations in `wanted` that have no results yet.
+        """Run the simulations in `wanted` that have no results yet; :meth:`result` returns these.
 
-        With `whole`, results keep all response times, for percentiles of more than ten seeds;
-        otherwise the longest (:func:`accelflow.reproduce.pooling.tail_share`). If one fails, stops
-        the others and raises its exception. Raises AccelflowError for damaged results that are
-        kept, and OSError if results cannot be saved.
+        With `whole`, results keep all response times, which percentiles over more than ten seeds
+        need. Otherwise they keep only the longest (:func:`accelflow.reproduce.pooling.tail_share`).
+        If a simulation fails, the others are stopped and its exception is raised. Raises
+        AccelflowError for saved results that are damaged, and OSError if results cannot be saved.
         """
         new = {_key(experiment, whole): experiment for experiment in wanted}
         new = {key: experiment for key, experiment in new.items() if key not in self._known}
@@ -105,9 +106,9 @@ class Runner:
         run_all(calls, threads=self._threads, stop=self._stop)
 
     def result(self, experiment: simulation.Scenario, *, whole: bool = False) -> Services:
-        """Return the results of `experiment`, by service.
+        """Return the results of the simulation `experiment`, by service.
 
-        :meth:`run` must have simulated it, with the same `whole`.
+        :meth:`run` must have simulated it before, with the same `whole`.
         """
         return self._known[_key(experiment, whole)]
 
@@ -139,10 +140,11 @@ def _key(experiment: simulation.Scenario, whole: bool) -> str:
 def run_plans(
     plans: Mapping[str, Plan[_Outcome]], runner: Runner, *, whole: bool = False
 ) -> dict[str, _Outcome]:
-    """Run all `plans` to their ends, and return their outcomes by name.
+    """Run all `plans` to their ends, and return their outcomes by the plans' names.
 
-    The plans advance together: the simulations that all of them ask for next run in parallel.
-    `whole` is as in :meth:`Runner.run`.
+    A plan is a generator that asks for simulations step by step (:data:`Plan`). The plans advance
+    together, so that the simulations that all of them ask for next run in parallel. `whole` is as
+    in :meth:`Runner.run`.
     """
     outcomes: dict[str, _Outcome] = {}
     waiting: dict[str, Wanted] = {}

@@ -59,7 +59,7 @@ class Setting(Protocol):
 
     @property
     def slo_system(self) -> str:
-        """The system whose response times on an idle server set the SLOs.
+        """The system whose response times on an idle server set the SLOs of all systems.
 
         With ``own``, each system's SLOs are set by its own response times.
         """
@@ -70,14 +70,16 @@ class Setting(Protocol):
 
     @property
     def inputs(self) -> simulation.Scenario:
-        """The inputs of experiments that need no simulation, as a scenario."""
+        """The workload and parameters for experiments that compute a table without a simulation."""
 
     def experiment(
         self, system: str, setup: Mapping[str, Any], point: Point, requests: int, seed: int
     ) -> simulation.Scenario:
-        """Return the simulation of one system at one point of an experiment with `setup`.
+        """Return the simulation of one system at one point of an experiment.
 
-        `requests` is the number of requests of a service with the mean rate.
+        `setup` has the settings that all points of the experiment share, and `point` those of one
+        value of its varied parameter. `requests` is the number of requests of each service (one
+        with the mean rate).
         """
 
     def owed_us(self, service: str, idle_us: float, factor: float) -> float:
@@ -88,9 +90,10 @@ class Setting(Protocol):
         """
 
     def due(self, factor: float) -> float:
-        """Return the multiple of the response time on an idle server after which requests are late.
+        """Return after how long a request is late, as a multiple of its response time when idle.
 
-        This is the scenario's own multiple if it has one, and otherwise the experiment's, `factor`.
+        The idle time is the service's mean response time on an idle server. The result is the
+        scenario's own multiple if it has one, and otherwise the experiment's, `factor`.
         """
 
     def to_dict(self) -> dict[str, Any]:
@@ -101,14 +104,16 @@ class Setting(Protocol):
 class Scenario:
     """The scenario of the paper's evaluation: values for everything that the paper leaves open.
 
-    The values are the same for every experiment. `tcp_cost_ns`, `sizes` and `remote` are as in
-    :class:`accelflow.Scenario`. `placement` is ``colocated`` or ``isolated``. `arrivals` is the
-    process in place of the paper's production arrivals. `rates` is the rule by which
-    SocialNetwork's services share their mean rate. `facts` determines the values that branches
-    test, unless an experiment sets it. `cohort` is the system used as the paper's Cohort. SLOs are
-    multiples of the response time of `slo_system` on an idle server (``own``: each system's own).
-    In an experiment on deadlines, a request is late after `deadline_factor` times its service's
-    response time on an idle server. `config` has parameters of the server by key.
+    All experiments use the same values. `placement` is ``colocated`` (all services on one server)
+    or ``isolated`` (a server each). `arrivals` is the arrival process in place of the paper's
+    production trace. `rates` is the rule by which SocialNetwork's services share their mean rate.
+    `facts` determines the values that branches in traces test, unless an experiment sets it.
+    `tcp_cost_ns`, `sizes` and `remote` are as in :class:`accelflow.Scenario`. `cohort` is the
+    system used as the paper's Cohort.
+
+    SLOs are multiples of the response time of `slo_system` on an idle server (``own``: each
+    system's own). In an experiment on deadlines, a request is late after `deadline_factor` times
+    its service's response time on an idle server. `config` has parameters of the server by key.
     """
 
     placement: str = "colocated"
@@ -126,7 +131,11 @@ class Scenario:
     def experiment(
         self, system: str, setup: Mapping[str, Any], point: Point, requests: int, seed: int
     ) -> simulation.Scenario:
-        """Return the simulation of one system at one point of an experiment with `setup`."""
+        """Return the simulation of one system at one point of an experiment.
+
+        `setup` has the settings that all points of the experiment share; see
+        :meth:`Setting.experiment`.
+        """
         settings = merged(self.config, setup, point)
         if settings.get("arrivals") == PRODUCTION:
             settings["arrivals"] = self.arrivals
@@ -164,15 +173,15 @@ class Scenario:
         return factor * idle_us
 
     def due(self, _factor: float) -> float:
-        """Return the multiple of the response time on an idle server after which requests are late.
+        """Return the multiple of the idle response time after which a request is late.
 
-        This is `deadline_factor`, whatever the experiment's factor is.
+        This is `deadline_factor`, whatever the experiment's own factor is.
         """
         return self.deadline_factor
 
     @property
     def inputs(self) -> simulation.Scenario:
-        """The inputs of tables that need no simulation: SocialNetwork's most common paths."""
+        """The inputs of tables that need no simulation: the most common paths of SocialNetwork."""
         return simulation.Scenario(
             profile="paper",
             rates="equal",
@@ -182,10 +191,10 @@ class Scenario:
         )
 
     def sizes_of(self, workload: str) -> str:
-        """Return the name of the payload sizes for `workload`.
+        """Return the name of the data set of payload sizes for `workload`.
 
-        This is `sizes`, except that workloads other than SocialNetwork have ``fleet`` instead of
-        ``socialnetwork``.
+        This is `sizes`. But ``socialnetwork``, the sizes of SocialNetwork's own messages, does not
+        fit other workloads, which have ``fleet`` instead.
         """
         return _OTHERS if self.sizes == _OF_ONE != workload else self.sizes
 
@@ -221,9 +230,10 @@ def check_systems(cohort: str, slo_system: str) -> None:
 
 
 def merged(config: Mapping[str, float], setup: Mapping[str, Any], point: Point) -> dict[str, Any]:
-    """Return the fields of a simulation that an experiment's `setup` and `point` set.
+    """Merge `config`, the experiment's `setup` and `point` into the fields of one simulation.
 
-    The field ``config`` has the parameters of `config`, as far as setup and point do not set them.
+    The settings of `point` override those of `setup`. The field ``config`` has the server's
+    parameters: those of `config`, overridden by those of setup and point.
     """
     own = {**setup.get("config", {}), **point.settings.get("config", {})}
     whole = {**config, **_sped_up(config, point.speedup_factor), **own}
@@ -231,9 +241,9 @@ def merged(config: Mapping[str, float], setup: Mapping[str, Any], point: Point) 
 
 
 def check_varied(definition: Definition, config: Mapping[str, float]) -> None:
-    """Raise InputError if `config` sets a parameter that the experiment's points are to vary.
+    """Raise InputError if `config` sets a server parameter that the experiment varies.
 
-    The points would not have the values that their labels state.
+    The experiment's points would then not have the values that their labels state.
     """
     found = _varied(definition, config)
     if found is not None:
@@ -243,9 +253,9 @@ def check_varied(definition: Definition, config: Mapping[str, float]) -> None:
 
 
 def mislabelled(definition: Definition, config: Mapping[str, float]) -> str:
-    """Return why the experiment does not apply to the server `config`; empty if it does.
+    """Return a sentence if `config` sets a server parameter that the experiment varies; else empty.
 
-    The reason is that of :func:`check_varied`, as a sentence.
+    :func:`check_varied` raises InputError for the same reason.
     """
     found = _varied(definition, config)
     return "" if found is None else f"It varies {found[1]}, and {found[0]} is set."

@@ -154,10 +154,11 @@ def _most_responses(row: ServiceRow) -> int:
 
 
 def throughput(definition: Definition, scenario: Setting, budget: Budget) -> Plan[Cells]:
-    """Return the plan that finds each service's highest rate within the SLO.
+    """Return the plan that searches for each service's highest rate within its SLO.
 
-    The plan searches for every system and point of the experiment `definition`. Raises InputError
-    if the experiment has no SLO.
+    A plan is a generator that asks for simulations (:data:`accelflow.reproduce.runs.Plan`). This
+    one searches for every system and point of the experiment `definition`. Raises InputError if the
+    experiment has no SLO.
     """
     slo = definition.slo
     if slo is None:
@@ -250,10 +251,10 @@ def _of_seed(by_seeds: Mapping[_Seeds, Sequence[_Search]], seed: int) -> Service
 
 
 def step_at(definition: Definition, place: tuple[str, str], budget: Budget) -> float:
-    """Return the factor between the rates that a search tries at `place`, (point, system).
+    """Return the ratio of neighbouring rates that a search tries at `place`, (point, system).
 
-    The factor is that of the budget, or a smaller one: an error of one step must not decide whether
-    a reported value agrees with the paper's.
+    It is the budget's `rate_step`, or less. An error of one step must not decide whether our figure
+    agrees with the paper's.
     """
     steps = [
         1 + _ERROR * reported.scale / _slope(row, reported.value)
@@ -270,9 +271,10 @@ def _slope(row: Row, figure: float) -> float:
 
 
 def resolution(definition: Definition, row: Row, figure: float, budget: Budget) -> float:
-    """Return the error of `figure`, the figure of `row`, if a search is off by one step.
+    """Return how far `figure` is wrong if a search for a rate ends one step too high or too low.
 
-    0 if the figure does not depend on a search.
+    `figure` is the figure of `row`, and the result has its unit. 0 if the figure does not depend on
+    a search.
     """
     if definition.kind != "throughput" or row.measure != SEARCHED:
         return 0.0

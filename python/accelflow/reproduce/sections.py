@@ -79,9 +79,9 @@ class Section:
         return one_of(f"{self.place}.{key}", self.string(key, default), map(str, allowed))
 
     def choices(self, key: str, allowed: Sequence[str]) -> tuple[str, ...]:
-        """Return the value of `key`, a list of at least one text of `allowed`, each once.
+        """Return the value of `key`: one or more texts of `allowed`, each at most once.
 
-        Raises InputError otherwise.
+        Raises InputError for any other value, and if the key is missing.
         """
         values = self.strings(key)
         for value in values:
@@ -91,9 +91,10 @@ class Section:
         return tuple(values)
 
     def table(self, key: str, *, needed: bool = True) -> Section:
-        """Return a reader of the table `key`; of an empty table if it is missing and not `needed`.
+        """Return a reader of the table that is the value of `key`.
 
-        Raises InputError if the table is missing and needed, and for a value that is no table.
+        If the key is missing and not `needed`, the reader is one of an empty table. Raises
+        InputError if the key is missing and needed, and for a value that is not a table.
         """
         self._allowed.append(key)
         if not needed and key not in self._content:

@@ -18,11 +18,12 @@ ACCELERATORS: Final = ("TCP", "Encr", "Decr", "RPC", "Ser", "Dser", "Cmp", "Dcmp
 
 @dataclass(frozen=True)
 class Table:
-    """A computed table: `rows` of text under the headings `columns`, and numbers to compare.
+    """A table that is computed without a simulation: its text, and numbers to compare and to draw.
 
-    `figures` has the numbers to compare with the paper, each under the name of the paper's figure.
-    `also` has the results of other ways to compute these figures, each with a description. `series`
-    has the values to draw, by group and then by name.
+    `rows` has the cells under the headings `columns`. `figures` has the numbers to compare with the
+    paper's, by the name of the paper's figure. `also` has, by the same names, results of other ways
+    to compute these numbers, as pairs (description, number). `series` has the values to draw, by
+    group and then by name.
     """
 
     columns: tuple[str, ...]
@@ -193,10 +194,11 @@ def _fig1(inputs: Inputs) -> Table:
 
 
 def breakdown(spent: Mapping[str, Mapping[str, float]], categories: Mapping[str, str]) -> Table:
-    """Return a table of the times `spent` (in ns, by service and category) as shares.
+    """Return a table of where the time of each service goes: the share of each category.
 
-    `categories` has the categories to show, with the name of the reported figure of each. The
-    table's figures are the means of the shares over the services.
+    `spent` has the times in ns, by service and category. `categories` maps the categories to show
+    to the names of the paper's figures. The table's figures, under these names, are means of the
+    shares over the services.
     """
     series: dict[str, dict[str, float]] = {}
     rows = []
@@ -221,9 +223,10 @@ _DRAWN: Final = 2_000
 
 
 def fig5(inputs: Inputs) -> Table:
-    """Return Fig. 5: the smallest, median and largest payload before and after each accelerator.
+    """Return the paper's Fig. 5: payload sizes before and after each accelerator.
 
-    Sizes are in bytes, but the table's figures in KB.
+    Each row has the smallest, median and largest size in bytes. The two numbers to compare with the
+    paper (median of medians, and largest) are in KB.
     """
     seen: dict[str, tuple[list[int], list[int]]] = {name: ([], []) for name in ACCELERATORS}
     for name, before, after in simulation.payloads(inputs.scenario, _DRAWN):

@@ -25,7 +25,11 @@ _HOLDS: Final = {True: "holds", False: "DOES NOT HOLD", None: "undecided"}
 
 
 def print_outcome(outcome: ExperimentResult, console: Console) -> None:
-    """Print an experiment's results: its table if it has one, its figures, and its statements."""
+    """Print an experiment's results: heading, table if any, figures, and checks of statements.
+
+    The figures are our numbers beside the paper's. A statement of the paper in words is printed
+    with "holds", "DOES NOT HOLD" or "undecided".
+    """
     definition = outcome.definition
     console.print()
     heading = f"{definition.name}: {definition.title} ({definition.place})"
@@ -52,7 +56,10 @@ def print_outcome(outcome: ExperimentResult, console: Console) -> None:
 
 
 def print_counts(outcomes: Sequence[ExperimentResult], console: Console) -> None:
-    """Print how many figures of all experiments agree, are off and are undecided, if any."""
+    """Print in one line how many of our figures agree with the paper's, are off, or are undecided.
+
+    The counts are over all experiments in `outcomes`. Nothing is printed without figures.
+    """
     findings = [finding for outcome in outcomes for finding in outcome.findings]
     if findings:
         console.print()
@@ -60,13 +67,13 @@ def print_counts(outcomes: Sequence[ExperimentResult], console: Console) -> None
 
 
 def print_own_end(console: Console) -> None:
-    """Print that the paper's figures are not shown."""
+    """Print the closing line for a user's workload: the paper's figures are not shown."""
     console.print()
     console.print(NOT_SHOWN, style="bold", highlight=False, soft_wrap=True)
 
 
 def print_left_out(left_out: Mapping[str, str], console: Console) -> None:
-    """Print the experiments that are left out; `left_out` has the reason by name."""
+    """Print a line for each omitted experiment; `left_out` maps its name to the reason."""
     for name, reason in left_out.items():
         text = f"left out: {name}: {reason}"
         console.print(escape(text), style="dim", highlight=False, soft_wrap=True)

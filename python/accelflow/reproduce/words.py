@@ -31,13 +31,14 @@ _Place = tuple[str, str, str]
 
 @dataclass(frozen=True)
 class Statement:
-    """A statement of the paper in words (`says`), and whether it holds in our results.
+    """A statement that the paper makes in words (`says`), and whether it holds in our results.
 
-    The statement orders figures: one is greater than another. `holds` is None if this cannot be
-    decided, because a figure could not be computed, or the interval of a difference contains zero
-    or is not known (one seed). It is False if two figures to order are equal for every seed.
-    `found` has our figures as text. `why_not` is the recorded reason why the statement does not
-    hold, or None. `also` has the outcomes for figures that are computed in other ways.
+    Such a statement orders figures, such as "A is faster than B". `holds` is True if our figures
+    have this order, and False if two of them have the opposite order or are equal for every seed.
+    It is None if this cannot be decided: a figure could not be computed, or the confidence interval
+    of a difference contains zero or is not known (one seed). `found` has our figures as text.
+    `why_not` is the recorded reason why the statement does not hold, or None. `also` has the same
+    statement, judged with figures that are computed in other ways.
     """
 
     says: str
@@ -48,7 +49,7 @@ class Statement:
 
 
 def judge(check: Check, cells: Cells) -> Statement:
-    """Return the statement of `check`, with whether it holds in the results `cells`.
+    """Judge whether the paper's statement in `check` holds in our results `cells`.
 
     Raises InputError for a service that the results lack.
     """
@@ -80,9 +81,10 @@ def _ranking(check: Check, cells: Cells) -> Statement:
 
 
 def steps_of(check: Check) -> list[tuple[list[_Place], list[_Place]]]:
-    """Return pairs of figures that `check` compares; empty for a check of the kind ``most``.
+    """Return the pairs of figures that `check` compares; empty for a check of the kind ``most``.
 
-    A figure is given by the places (point, system, measure) from which it is computed.
+    Each figure is given as a list of the results from which it is computed: (point, system,
+    measure).
     """
     if check.kind == "order":
         return [

@@ -50,18 +50,20 @@ _MOST_ROWS: Final = 400
 
 
 def write_picture(waterfall: Mapping[str, Any], path: str | PathLike[str]) -> None:
-    """Draw an object of schema ``accelflow.waterfall/1`` to `path`, as SVG or PNG by its suffix.
+    """Draw where the time of one request went, and write the picture to `path`.
 
-    Equal requests give equal bytes. Raises OSError if the file cannot be written.
+    `waterfall` is an object of schema ``accelflow.waterfall/1``. The picture is SVG or PNG by the
+    path's extension. Equal requests give equal bytes. Raises OSError if the file cannot be written.
     """
     with mpl.rc_context(_STYLE):
         save(draw(waterfall), Path(path), dpi=150)
 
 
 def draw(waterfall: Mapping[str, Any]) -> Figure:
-    """Return a figure of a request's time, an object of schema ``accelflow.waterfall/1``.
+    """Return a figure that shows where the time of one request went.
 
-    The figure has at most the first 400 rows.
+    `waterfall` is an object of schema ``accelflow.waterfall/1``. The figure has at most the first
+    400 rows.
     """
     rows = rows_of(waterfall)[:_MOST_ROWS]
     figure = Figure(figsize=(_WIDTH, _FRAME + _ROW * max(len(rows), 1)), layout="constrained")

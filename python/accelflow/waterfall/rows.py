@@ -13,10 +13,11 @@ APPLICATION: Final = "application"
 
 @dataclass(frozen=True, kw_only=True)
 class Piece:
-    """A piece of a request's time, in ns from the request's arrival.
+    """A piece of a request's time, from `from_ns` to `until_ns` after the request's arrival.
 
-    `waits` is whether the request waits during the piece, and `critical` whether the response
-    waited for it.
+    `part` is the part of the response time to which the piece counts, such as ``queueing``, and
+    `at` the resource that works on the request or for which it waits. `waits` is whether the
+    request waits during the piece, and `critical` whether the response waited for it.
     """
 
     from_ns: float
@@ -40,19 +41,22 @@ _ROUNDING_NS: Final = 0.0005
 
 @dataclass
 class WaterfallRow:
-    """The pieces of one execution of a trace, or of application logic, ordered by time."""
+    """The time of one execution of a trace, or of application logic, as a row of a picture.
+
+    `name` is the trace's name, or ``application``. `pieces` are ordered by time.
+    """
 
     name: str
     pieces: list[Piece] = field(default_factory=list)
 
 
 def rows_of(waterfall: Mapping[str, Any]) -> list[WaterfallRow]:
-    """Return the rows of an object of schema ``accelflow.waterfall/1``, by ascending start.
+    """Group the segments of one request's time into rows, ordered by their start.
 
-    An execution of a trace is one row, even if pieces of other rows are between its pieces in the
-    object's list. Application logic has a row for each phase. The pieces of an execution follow
-    each other in time without a gap. After a gap, pieces of the same trace with the same job number
-    belong to another execution.
+    `waterfall` is an object of schema ``accelflow.waterfall/1``. Each execution of a trace is one
+    row, even if the object lists segments of other rows between its own. So segments of the same
+    trace and job number belong together if they follow each other without a gap in time; after a
+    gap, another execution begins. Application logic has a row for each phase.
     """
     rows: list[WaterfallRow] = []
     open_rows: dict[tuple[int | None, str | None], WaterfallRow] = {}

@@ -25,11 +25,11 @@ Bold = Callable[[str], str]
 
 
 def show(waterfall: Mapping[str, Any], width: int, bold: Bold = lambda text: text) -> str:
-    """Return a request's time as text of at most `width` columns, with a line for each trace.
+    """Return as text where the time of one request went, with a bar for each trace.
 
-    `waterfall` is an object of schema ``accelflow.waterfall/1``. The texts on the
-    critical path are passed through `bold`, which makes them bold on a terminal; by default they
-    stay as they are.
+    `waterfall` is an object of schema ``accelflow.waterfall/1``. Lines have at most `width`
+    columns. Lines on the critical path are passed through `bold`, which may make them bold on a
+    terminal; by default they stay as they are.
     """
     rows = rows_of(waterfall)
     response_us = waterfall["response_us"]

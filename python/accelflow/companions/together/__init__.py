@@ -40,17 +40,19 @@ def compare(
     replications: int = REPLICATIONS,
     live: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Simulate SocialNetwork on one server, under several systems and loads.
+    """Compare AccelFlow, and AccelFlow with Cerebros and ARCUS added, on one simulated server.
 
-    The systems and loads are those of :mod:`accelflow.companions.together.systems`. Under the load
-    ``even`` each service has the paper's mean rate. Under ``flood`` one tenant sends twelve times
-    as much. Each of ``rows`` has a system's means over `replications` seeds from `seed` on, with
-    half the width of their 95 % intervals. Each row also has the values of the closed form.
-    ``effects`` has, for each addition to a system, the other seven services' P99 without the
-    addition divided by their P99 with it. The additions are AccelFlow, Cerebros (without and with
-    ARCUS), and ARCUS (without and with Cerebros). If `live` is a result of
-    :func:`accelflow.companions.together.live.measure`, ``live`` compares this live server with its
-    simulation and with the closed form. Raises InputError for counts that are not allowed.
+    The server runs SocialNetwork's eight services. The systems and loads are those of
+    :mod:`accelflow.companions.together.systems`. Under the load ``even`` each service has the
+    paper's mean rate. Under ``flood`` one tenant sends twelve times as much.
+
+    Each of ``rows`` has a system's means over `replications` seeds from `seed` on, with half the
+    width of their 95 % intervals, and the values of the closed-form model. ``effects`` has, for
+    each addition to a system, the other seven services' P99 without the addition divided by their
+    P99 with it. The additions are AccelFlow, Cerebros (without and with ARCUS), and ARCUS (without
+    and with Cerebros). If `live` is a result of :func:`accelflow.companions.together.live.measure`,
+    ``live`` compares this live server with its simulation and with the closed-form model. Raises
+    InputError for counts that are not allowed.
     """
     whole_number("requests", requests, 100, 10_000_000)
     whole_number("replications", replications, 1, 1_000)

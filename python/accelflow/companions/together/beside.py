@@ -26,13 +26,14 @@ _Rounds = Mapping[tuple[str, str], list[dict[str, Any]]]
 def beside(
     measured: Mapping[str, Any], *, seed: int, replications: int, threads: int, requests: int
 ) -> dict[str, Any]:
-    """Return the measurements with the simulated and the closed-form values beside them.
+    """Return live measurements with the values of simulator and closed-form model beside them.
 
     `measured` is a result of :func:`accelflow.companions.together.live.measure`. The simulator has
-    the recording's costs, the same rates and one core. The system without accelerators executes
-    traces as the live server's threads do; the others have the hardware of AccelFlow, Cerebros and
-    ARCUS. Live figures are medians over rounds with bootstrap intervals, simulated ones means over
-    `replications` seeds from `seed` on. Raises AccelflowError for a recording that does not fit.
+    the costs of its recording, the same rates and one core. Its system without accelerators
+    executes traces on cores, as the live server's threads do; the others have the hardware of
+    AccelFlow, Cerebros and ARCUS. Live figures are medians over rounds with bootstrap intervals.
+    Simulated ones are means over `replications` seeds from `seed` on. Raises AccelflowError for a
+    recording that does not fit.
     """
     rounds = {(row["load"], row["system"]): row["rounds"] for row in measured["rows"]}
     setup = _setup(measured)

@@ -20,13 +20,14 @@ __all__ = ["closed"]
 def closed(
     plan: Plan, system: System, promised_rps: float | None, recording: str | None
 ) -> dict[str, float | None]:
-    """Return ``mean_us``, ``p99_us``, ``core_us`` and ``capacity_rps`` by the closed form.
+    """Return ``mean_us``, ``p99_us``, ``core_us`` and ``capacity_rps`` by a closed-form model.
 
-    Mean and P99 are averages over the services of the tenants that do not flood. Core time is that
-    of one request of the mix, and capacity that of all services. With ARCUS, the tenant that floods
-    is served at most `promised_rps` requests per second. `recording` is the text of a recording, or
-    None for the plan's costs. Mean and P99 are None for a load at which a resource is always busy.
-    All figures are None for a system without a closed form.
+    ``mean_us`` and ``p99_us`` are averages over the services of the tenants that do not flood.
+    ``core_us`` is the core time of an average request, and ``capacity_rps`` the largest rate of all
+    services together. With ARCUS, the flooding tenant is served at most `promised_rps` requests per
+    second. `recording` is the text of a recording, or None for the plan's costs. Mean and P99 are
+    None for a load at which a resource is always busy. All values are None for a system that the
+    model (:mod:`accelflow.sizing`) does not cover.
     """
     rates = dict(plan.rates_rps)
     if system.held and promised_rps is not None:

@@ -249,10 +249,10 @@ def measure(
 
     `program` is the executable of ``examples/socialnetwork``. The systems and loads are those of
     :mod:`accelflow.companions.together.systems`. The server executes traces on the threads of
-    connections, or on workers in place of accelerators. Some systems add parts of Cerebros's
+    connections, or on worker threads in place of accelerators. Some systems add parts of Cerebros's
     processor, or ARCUS's promises of accelerator time. The server has a core of its own if the
     machine has two. Each of the `rounds` measures every system under every load for `seconds`
-    seconds. `say` is called with the name of each stage.
+    seconds; `seed` is that of the random arrivals. `say` is called with the name of each stage.
 
     Raises InputError for a program that cannot be started or is another one, and for `rounds` or
     `seconds` that are not allowed. Raises AccelflowError for a program that ends or fails, and for

@@ -28,9 +28,10 @@ _WAITS: Final = "waits"
 
 
 def markdown(result: Mapping[str, Any], picture: str | None = None) -> str:
-    """Return the page of `accelflow companions together` in Markdown.
+    """Return the Markdown page of `accelflow companions together`.
 
-    `picture` is the file name of the page's picture; None for a page without one.
+    `result` is a result of :func:`accelflow.companions.together.compare`. `picture` is the file
+    name of the page's picture; None for a page without one.
     """
     last = result["seed"] + result["replications"] - 1
     flood = f"{result['flood_ratio']:g}"

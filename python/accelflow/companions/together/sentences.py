@@ -18,9 +18,10 @@ _WORKS: Final = {
 
 
 def decided(found: _Value | None, at: float = 1.0) -> int:
-    """Return 1 if the interval of `found` is above `at`, -1 if below, and 0 otherwise.
+    """Return whether the value `found` is certainly above `at` (1), below it (-1), or neither (0).
 
-    A value without an interval gives 0.
+    It is certain if the whole confidence interval is on that side. A value without an interval
+    gives 0.
     """
     if found is None or (found.get("half_width") is None and "low" not in found):
         return 0
@@ -39,7 +40,11 @@ def _middle(found: _Value) -> float:
 
 
 def simulated_sentences(rows: Sequence[_Value], effects: Sequence[_Value]) -> Iterator[str]:
-    """Yield sentences on the simulated results: gains, interference, limits, overload."""
+    """Yield sentences that sum up the simulated results.
+
+    They are about the gain of each addition, about additions that reduce each other's gain, and
+    about the resources that limit or overload a system.
+    """
     for effect in effects:
         if ", where " not in effect["added"]:
             yield _gain(effect["load"], effect["added"], effect["p99_ratio"])
@@ -63,9 +68,9 @@ def _gain(load: str, added: str, ratio: _Value | None) -> str:
 
 
 def interference(effects: Sequence[_Value]) -> Iterator[str]:
-    """Yield sentences on how Cerebros and ARCUS change one another's gain if combined.
+    """Yield sentences on whether Cerebros and ARCUS reduce each other's gain when combined.
 
-    Each sentence says whether the gain of one of them is as large as without the other.
+    Each sentence compares the gain of one of them beside the other with its gain alone.
     """
     for effect in effects:
         alone, where, other = effect["added"].partition(", where ")
@@ -106,7 +111,7 @@ def _shared(rows: Sequence[_Value]) -> Iterator[str]:
 
 
 def live_sentences(live: _Value) -> Iterator[str]:
-    """Yield sentences on the live results beside the simulated ones."""
+    """Yield sentences that sum up the live measurements and compare them with the simulation."""
     for effect in live["effects"]:
         if ", where " not in effect["added"]:
             yield _live_gain(effect)

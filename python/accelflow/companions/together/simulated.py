@@ -50,13 +50,13 @@ Runs = Mapping[tuple[str, str], list[dict[str, Any]]]
 
 @dataclass(frozen=True, kw_only=True)
 class Setup:
-    """The simulated server and its load, which all systems share.
+    """The simulated server and its loads, which all compared systems share.
 
-    `rates_rps` has the rate of each service at the even load, in requests per second. Under flood,
-    one tenant (the service :data:`FLOODING`) sends `flood` times as much. ARCUS promises this
-    tenant enough accelerator time for `promised` times its rate at the even load. `recording` is
-    the text of a recording, or None. `scenario` has other fields of
-    :class:`accelflow.simulation.Scenario`.
+    `rates_rps` has the rate of each service in requests per second under the load ``even``. Under
+    the load ``flood``, one tenant (the service :data:`FLOODING`) sends `flood` times as much. ARCUS
+    promises this tenant enough accelerator time for `promised` times its even rate. `workload` is a
+    suite's name or the content of a workload's file. `recording` is the text of a recording, or
+    None. `scenario` has other fields of :class:`accelflow.simulation.Scenario`.
     """
 
     rates_rps: Mapping[str, float]
@@ -67,7 +67,7 @@ class Setup:
     scenario: Mapping[str, Any] = field(default_factory=dict)
 
     def rates(self, load: str) -> dict[str, float]:
-        """Return the rate of each service under `load`, in requests per second."""
+        """Return each service's rate in requests per second; `load` is ``even`` or ``flood``."""
         rates = dict(self.rates_rps)
         rates[FLOODING] *= self.flood if LOADS[load] else 1.0
         return rates
@@ -78,7 +78,10 @@ class Setup:
         return self.promised * self.rates_rps[FLOODING]
 
     def plan(self, load: str, system: System) -> Plan:
-        """Return the input of the closed form: a plan of the server with `load` and `system`."""
+        """Return the input of the closed-form model, :mod:`accelflow.sizing`, for `load`.
+
+        The plan describes the server with `system`.
+        """
         config = {**self.scenario.get("config", {}), **system.config}
         return Plan(
             workload=self.workload,
@@ -88,9 +91,9 @@ class Setup:
         )
 
     def promise_s_per_s(self, system: System, seed: int) -> float:
-        """Return the accelerator time per second that ARCUS promises the tenant that floods.
+        """Return the accelerator time in s per s that ARCUS promises the tenant that floods.
 
-        This is the time that requests at the promised rate take on an idle server; a simulation
+        This is the time that requests at the promised rate take on an idle server. A simulation
         with `seed` finds it.
         """
         alone = replace(
@@ -115,7 +118,7 @@ class Setup:
     def experiment(
         self, load: str, system: System, seed: int, requests: int
     ) -> simulation.Scenario:
-        """Return the scenario of one simulation, except for ARCUS's limit (see :meth:`shaping`)."""
+        """Return the scenario of one simulation, without ARCUS's limit (:meth:`shaping` has it)."""
         config = {**self.scenario.get("config", {}), **system.config}
         return simulation.Scenario(
             **{
@@ -144,7 +147,11 @@ def base_server() -> Setup:
 
 
 def runs(setup: Setup, *, seed: int, replications: int, requests: int, threads: int) -> Runs:
-    """Simulate every load under every system with `replications` seeds from `seed` on."""
+    """Simulate every load under every system; return the results by (load, system's name).
+
+    There is a result for each of `replications` seeds, from `seed` on. Simulations have `requests`
+    requests for each service, and use `threads` threads.
+    """
     return {
         (load, name): [
             _run(replace(scenario, seed=seed + number), threads) for number in range(replications)
@@ -158,9 +165,9 @@ def runs(setup: Setup, *, seed: int, replications: int, requests: int, threads: 
 def one_run(  # noqa: PLR0913 (what a run is of)
     setup: Setup, load: str, name: str, *, seed: int, requests: int, threads: int
 ) -> dict[str, Any]:
-    """Simulate the load `load` under the system called `name`; return the results by name.
+    """Simulate one load under the system called `name`; return the results by the measure's name.
 
-    The names are :data:`MEASURES`, ``flooding_rps`` (the throughput of the tenant that floods),
+    The measures are :data:`MEASURES`, ``flooding_rps`` (the throughput of the tenant that floods),
     ``busiest`` (the busiest resource) and ``saturated`` (the resources that could not keep up).
     """
     return _run(_scenario(setup, load, name, seed, requests), threads)
@@ -208,7 +215,10 @@ def _mean(values: list[float | None]) -> float | None:
 
 
 def rows(setup: Setup, found: Runs) -> list[dict[str, Any]]:
-    """Return a result row for each load and system: means over seeds, and the closed form."""
+    """Return a row of results for each load and system, as objects for JSON.
+
+    A row has means over the seeds in `found`, and the values of the closed-form model.
+    """
     return [_row(setup, load, name, same) for (load, name), same in found.items()]
 
 
@@ -231,11 +241,12 @@ def _row(setup: Setup, load: str, name: str, same: list[dict[str, Any]]) -> dict
 
 
 def effects(found: Runs) -> list[dict[str, Any]]:
-    """Return how each addition changes the P99 of the services of the other tenants.
+    """Return how each addition to a system, such as ARCUS, changes the P99 of other tenants.
 
-    ``p99_ratio`` is the P99 without the addition divided by that with it. If the system already has
-    another addition, ``beside_ratio`` is this ratio divided by that in a system without the other
-    addition; otherwise it is None.
+    There is an object for each load and addition. ``p99_ratio`` is the P99 without the addition
+    divided by that with it: 2 means half the P99. If the system already has another addition,
+    ``beside_ratio`` divides this ratio by the one without the other addition: below 1, the two
+    additions take gain from each other. Otherwise it is None.
     """
     rows = []
     for load in LOADS:

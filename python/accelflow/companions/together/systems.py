@@ -15,10 +15,10 @@ __all__ = ["ALONE", "FLOODING", "LOADS", "PAIRS", "SYSTEMS", "System", "estimate
 
 @dataclass(frozen=True)
 class System:
-    """The parts of a compared system.
+    """One of the systems that are compared, given by its parts.
 
-    With `accelerated`, the system has AccelFlow's ensemble. With `rpc`, Cerebros replaces the RPC
-    accelerator. With `held`, ARCUS limits the tenant that floods.
+    With `accelerated`, it has AccelFlow's ensemble of accelerators; otherwise only cores. With
+    `rpc`, Cerebros replaces the RPC accelerator. With `held`, ARCUS limits the tenant that floods.
     """
 
     accelerated: bool = True
@@ -27,7 +27,7 @@ class System:
 
     @property
     def orchestrator(self) -> str:
-        """The simulator's name of the system's orchestrator."""
+        """The identifier of the orchestrator that simulates this system."""
         return "accelflow" if self.accelerated else "non_acc"
 
     @property
@@ -64,7 +64,7 @@ _Run = Mapping[str, Any]
 
 
 def estimated(values: Sequence[float | None]) -> dict[str, Any] | None:
-    """Return the mean of `values`, half its 95 % interval, and the values, as an object for JSON.
+    """Return an object for JSON with the mean of `values`, half its 95 % interval, and the values.
 
     None if a value is None.
     """
@@ -73,11 +73,10 @@ def estimated(values: Sequence[float | None]) -> dict[str, Any] | None:
 
 
 def ratios(before: Sequence[_Run], after: Sequence[_Run], key: str) -> list[float | None]:
-    """Return, for each pair of runs, the result `key` in `before` divided by that in `after`.
+    """Return the result `key` of each run in `before`, divided by that of its partner in `after`.
 
-    Runs at the same index belong together, since they have the same seed.
-
-    A ratio is None if one of its values is None or 0.
+    Runs at the same index are partners, since they have the same seed. A ratio is None if one of
+    its values is None or 0.
     """
     pairs = [(old[key], new[key]) for old, new in zip(before, after, strict=True)]
     return [old / new if old and new else None for old, new in pairs]

@@ -28,14 +28,16 @@ FAST_COMPRESSION: Final = "cmp"
 
 @dataclass(frozen=True)
 class Kind:
-    """One or two accelerators, such as Encr and Decr, for which the paper prints common averages.
+    """One or two accelerators for which the paper prints common averages, such as Encr and Decr.
 
-    `key` begins the keys of the kind's statements, `name` is the paper's name, and `row` names the
-    kind in section VII.B.4. `accelerators` is the number of accelerators whose mean the figures
-    are. `operations` is the largest number of the kind's operations for each operation of TCP, over
-    all services (Tables II and IV). A trace that receives or sends has one operation of TCP, of
-    (De)Encr and of (De)Ser, and at most one of RPC and of (De)Cmp. As many traces send as receive,
-    and only those that receive have one of LdB.
+    `key` begins the keys of the statements about this kind, `name` is its name in the paper, and
+    `row` that in section VII.B.4. `accelerators` is 1 or 2, the number of accelerators over which
+    the averages are taken.
+
+    `operations` is the largest number of the kind's operations per operation of TCP, over all
+    services (Tables II and IV). A trace that receives or sends has one operation of TCP, of
+    (De)Encr and of (De)Ser, and at most one of RPC and of (De)Cmp. LdB has one only in a trace that
+    receives, which is half of these traces.
     """
 
     key: str
@@ -45,9 +47,10 @@ class Kind:
     operations: float
 
     def speedup(self, compression: str = SLOW_COMPRESSION) -> str:
-        """Return the key of the statement with this kind's speedup.
+        """Return the key of the paper's statement on this kind's speedup.
 
-        (De)Cmp has two speedups: `compression` selects the lower, ``dcmp``, or ``cmp``.
+        (De)Cmp has two speedups, chosen by `compression`: ``dcmp`` is the lower and ``cmp`` the
+        higher. Other kinds ignore it.
         """
         return f"{compression if self.key == 'cmp' else self.key}_speedup"
 
@@ -67,10 +70,10 @@ KINDS: Final = (TCP, *BESIDE_TCP)
 
 
 def keys(*what: str, compression: str = SLOW_COMPRESSION) -> tuple[str, ...]:
-    """Return the keys of the statements on all kinds, for each of `what`.
+    """Return the keys of the paper's statements on all kinds of accelerators about some quantities.
 
-    Each of `what` is ``share`` (of the time on cores), ``speedup`` or ``used`` (utilisation).
-    `compression` selects the speedup of (De)Cmp, as in :meth:`Kind.speedup`.
+    Each of `what` is a quantity: ``share`` (of the time on cores), ``speedup`` or ``used``
+    (utilisation). `compression` selects the speedup of (De)Cmp, as in :meth:`Kind.speedup`.
     """
     return tuple(
         kind.speedup(compression) if quantity == "speedup" else f"{kind.key}_{quantity}"
@@ -80,9 +83,9 @@ def keys(*what: str, compression: str = SLOW_COMPRESSION) -> tuple[str, ...]:
 
 
 def work(figures: Figures, kind: Kind, compression: str = SLOW_COMPRESSION) -> Range:
-    """Return a request's time on elements of `kind`, relative to its time without accelerators.
+    """Return a request's time on accelerators of `kind`, relative to its time without any.
 
-    Without accelerators, all of that time is on cores. `figures` has the kind's share and speedup.
+    This is the kind's share of the time on cores, divided by its speedup, both from `figures`.
     `compression` selects the speedup of (De)Cmp.
     """
     return figures[f"{kind.key}_share"] / figures[kind.speedup(compression)]
@@ -91,7 +94,7 @@ def work(figures: Figures, kind: Kind, compression: str = SLOW_COMPRESSION) -> R
 def computation(
     figures: Figures, kinds: Sequence[Kind] = KINDS, compression: str = SLOW_COMPRESSION
 ) -> Range:
-    """Return a request's time on elements of all `kinds` together, in the unit of :func:`work`."""
+    """Return the sum of :func:`work` over `kinds`: a request's time on all these accelerators."""
     total = Range.of(0.0)
     for kind in kinds:
         total = total + work(figures, kind, compression)

@@ -39,10 +39,10 @@ Figures = Mapping[str, Range]
 
 @dataclass(frozen=True)
 class Found:
-    """The outcome of a proof.
+    """The outcome of a proof: a bound, and whether it contradicts a printed figure of the paper.
 
-    `bound` is the bound that follows from the inputs. `figure` is the figure that it limits, or
-    None if the paper does not print it. `rules_out` is true if bound and figure exclude each other.
+    `bound` follows from the proof's inputs. `figure` is the figure that it limits, or None if the
+    paper does not print this figure. `rules_out` is true if the bound excludes the figure.
     """
 
     bound: Range
@@ -55,14 +55,18 @@ class Proof:
     """A bound that follows from the paper's printed figures, and the figure that it limits.
 
     `name` identifies the proof, `title` is its heading, and `kind` says what it shows
-    (:data:`CONTRADICTION`, :data:`READING` or :data:`IMPLIED`). `inputs` are keys of statements, in
-    the order of the argument. `bound` computes the bound from their figures, as `formula` shows;
-    the bound limits `quantity`. `figure` is a key of a statement or a function of the figures;
-    `figure_says` describes it. If the statements agree, the figure is ``at most`` or ``at least``
-    the bound (`relation`). With `percent`, both are shown in per cent. `steps` is the argument in
-    words. `rests_on` has its further assumptions from the paper, and `gives` the assumptions at
-    least one of which must be wrong. `reading` is the reading of the paper that is ruled out, if
-    only one is. `rows` are keys of the reported figures that contradict the others.
+    (:data:`CONTRADICTION`, :data:`READING` or :data:`IMPLIED`). `inputs` are keys of printed
+    statements, in the order of the argument, and `steps` is the argument in words. `bound` is the
+    function that computes the bound from the inputs' figures; `formula` shows it as text.
+
+    The bound limits `quantity`, of which the paper may print a `figure`: the key of a statement, or
+    a function of the figures. `figure_says` describes this figure. If the statements agree, the
+    figure is ``at most`` or ``at least`` the bound (`relation`). With `percent`, both are shown in
+    per cent.
+
+    `rests_on` has further assumptions that the paper makes. If bound and figure exclude each other,
+    one of the assumptions in `gives` must be wrong. `reading` is the reading of the paper that is
+    ruled out, if only one is. `rows` are keys of the reported figures that contradict the others.
     """
 
     name: str
@@ -83,10 +87,10 @@ class Proof:
     rows: tuple[str, ...] = ()
 
     def found(self, changes: Mapping[str, float] | None = None) -> Found:
-        """Return the outcome for the printed figures, some of them replaced by `changes`.
+        """Compute the bound from the paper's printed figures, and compare it with `figure`.
 
-        `changes` has exact numbers by the statement's key. Raises InputError for a key that is not
-        one of the proof's inputs.
+        `changes` replaces some of the printed figures by exact numbers, by the statement's key.
+        Raises InputError for a key that is not one of the proof's inputs.
         """
         figures = {key: statements()[key].figure for key in self.inputs}
         for key, value in (changes or {}).items():

@@ -16,8 +16,8 @@ __all__ = ["Range"]
 class Range:
     """All numbers from `low` to `high`; `value` is the printed or computed number among them.
 
-    Arithmetic gives the range of all possible results. It treats operands as independent, so a
-    result may be too wide but never too narrow.
+    Arithmetic on ranges gives the range of all possible results. It treats the operands as
+    independent, so a result may be too wide but never too narrow.
     """
 
     low: float

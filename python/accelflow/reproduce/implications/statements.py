@@ -20,12 +20,12 @@ _PACKAGE = "accelflow.reproduce.implications"
 
 @dataclass(frozen=True)
 class Statement:
-    """A figure that the AccelFlow paper prints, with its sentence.
+    """A number that the AccelFlow paper prints, with the sentence that states it.
 
-    `key` identifies the statement, `says` describes the figure, `section` is its section in the
-    paper, and `quote` the sentence. `row` is the figure's key in ``paper-targets.toml`` without the
-    paper's name, or empty. `printed` is the figure with its printed digits, and `figure` the range
-    of numbers that round to it, or the number alone if it is exact.
+    `key` identifies the statement, `says` describes the number, `section` is its section in the
+    paper, and `quote` the sentence. `row` is the number's key in ``paper-targets.toml`` without the
+    paper's name; empty if the number is not there. `printed` is the number with its printed digits,
+    and `figure` the range of numbers that round to it, or the number alone if it is exact.
     """
 
     key: str
@@ -39,10 +39,10 @@ class Statement:
 
 @cache
 def statements() -> Mapping[str, Statement]:
-    """Return all statements by key, in the order of ``statements.toml``.
+    """Return the paper's printed figures that proofs use, by key.
 
-    Raises InputError for a statement whose `row` is not the key of a single number that the paper
-    reports.
+    They are in the order of ``statements.toml``. Raises InputError for a statement whose `row` is
+    not the key of a single number in ``paper-targets.toml``.
     """
     text = resources.files(_PACKAGE).joinpath("statements.toml").read_text(encoding="utf-8")
     return {key: _statement(key, content) for key, content in tomllib.loads(text).items()}
