@@ -10,6 +10,7 @@ import pytest
 import accelflow
 from accelflow import simulation
 from accelflow.cli import main
+from accelflow.cli.doubts import each_once, plain_warnings
 from accelflow.errors import InputError
 from accelflow.workload import (
     WorkloadWarning,
@@ -224,6 +225,20 @@ def test_every_command_prints_a_workloads_warnings_as_a_line(
         warning = "accelflow: warning: net.toml: defaults.network: has no effect"
         assert sum(line.startswith(warning) for line in messages.splitlines()) == 1
         assert "WorkloadWarning" not in messages
+
+
+def test_warnings_of_other_kinds_are_not_printed_as_a_workloads(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def warn() -> None:
+        with each_once(), plain_warnings():
+            warnings.warn("old", DeprecationWarning, stacklevel=1)
+            warnings.warn("no effect", WorkloadWarning, stacklevel=1)
+            assert not capsys.readouterr().err
+
+    with pytest.warns(DeprecationWarning, match="old"):
+        warn()
+    assert capsys.readouterr().err.splitlines() == ["accelflow: warning: no effect"]
 
 
 def test_a_call_in_python_warns_of_a_workload_once(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """Print warnings about a workload's file as single lines."""
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final, TextIO
 
@@ -24,6 +24,26 @@ def each_once() -> Iterator[None]:
     are not repeated either.
     """
     _PRINTED.clear()
+    with _given_to(_say):
+        yield
+
+
+@contextmanager
+def plain_warnings() -> Iterator[None]:
+    """Print warnings about workload files that arise in a ``with`` block, one line each.
+
+    They appear on standard error when the block has ended.
+    """
+    doubts: list[str] = []
+    with _given_to(doubts.append):
+        yield
+    for doubt in doubts:
+        _say(doubt)
+
+
+@contextmanager
+def _given_to(take: Callable[[str], object]) -> Iterator[None]:
+    """Call `take` with the text of each warning about a workload file; show others as before."""
     with warnings.catch_warnings():
         warnings.simplefilter("always", WorkloadWarning)
         other = warnings.showwarning
@@ -37,25 +57,12 @@ def each_once() -> Iterator[None]:
             line: str | None = None,
         ) -> None:
             if issubclass(category, WorkloadWarning):
-                _say(str(message))
+                take(str(message))
             else:
                 other(message, category, filename, lineno, file, line)
 
         warnings.showwarning = show
         yield
-
-
-@contextmanager
-def plain_warnings() -> Iterator[None]:
-    """Print warnings about workload files that arise in a ``with`` block, one line each.
-
-    They appear on standard error when the block has ended.
-    """
-    with warnings.catch_warnings(record=True) as doubts:
-        warnings.simplefilter("always", WorkloadWarning)
-        yield
-    for doubt in doubts:
-        _say(str(doubt.message))
 
 
 def _say(text: str) -> None:
