@@ -119,17 +119,24 @@ NEAR = {
 }
 
 
-def test_on_an_idle_server_closed_forms_are_near_the_simulation():
+@pytest.mark.parametrize("half_bytes", [0, 4096])
+def test_on_an_idle_server_closed_forms_are_near_the_simulation(half_bytes: int):
     names = accelflow.simulation.services("socialnetwork")
-    planned = plan(rates_rps=dict.fromkeys(names, 1_000.0), systems=tuple(NEAR))
+    config = {"accelerator.speedup_half_bytes": half_bytes}
+    planned = plan(
+        rates_rps=dict.fromkeys(names, 1_000.0),
+        systems=tuple(NEAR),
+        scenario={"profile": "paper", "config": config},
+    )
     needed = demands(planned, None)
     found = accelflow.compare(
         "socialnetwork",
         profile="paper",
         orchestrators=list(NEAR),
-        placement="isolated",
+        config=config,
+        placement="colocated",
         arrivals="poisson",
-        rate_rps=50.0,
+        rate_rps=10.0,
         requests=500,
     )
     ratios = {}

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use accelflow_parameters::Refusal;
-use accelflow_sim::Config;
 use accelflow_sim::plan::{ChainPlan, PhasePlan, Plan, ServicePlan};
+use accelflow_sim::{Config, SizedSpeedups};
 use accelflow_trace::Accel;
 use accelflow_units::Bytes;
 use accelflow_workload::profile::{
@@ -113,9 +113,14 @@ impl Checked {
                 accelerator.instances_of(accel) * accelerator.pes_of(accel),
             )
         };
+        let chip = Chip {
+            server,
+            plan: &setup.plan,
+            sized: SizedSpeedups::new(server, &setup.plan, 0..setup.plan.services.len()),
+        };
         Ok(Demands {
             services: with_shares
-                .map(|(of, share)| demand(of, *share, server, &setup.plan))
+                .map(|(of, share)| demand(of, *share, &chip))
                 .collect(),
             cores: server.core.count,
             elements: self.image.accelerators().map(elements).collect(),
@@ -123,11 +128,17 @@ impl Checked {
     }
 }
 
+/// The chip, with what the times of operations on its accelerators depend on.
+struct Chip<'p> {
+    server: &'p Config,
+    plan: &'p Plan,
+    sized: Option<SizedSpeedups>,
+}
+
 fn demand(
     (profile, plan): (&ServiceProfile, &ServicePlan),
     rate_share: f64,
-    server: &Config,
-    whole: &Plan,
+    chip: &Chip<'_>,
 ) -> ServiceDemand {
     let mut found = ServiceDemand {
         service: profile.service().name().to_owned(),
@@ -156,14 +167,18 @@ fn demand(
             found.started_chains += if phase > 0 { attempts } else { 0.0 };
             for operation in chain {
                 found.received += attempts * f64::from(u8::from(operation.operation.receives));
-                let name = whole.image.accel_name(operation.operation.accel).to_owned();
+                let name = chip
+                    .plan
+                    .image
+                    .accel_name(operation.operation.accel)
+                    .to_owned();
                 let of = found.operations.entry(name).or_default();
                 of.count += attempts;
                 of.core_ns += attempts * operation.cost.mean().as_ns_f64();
-                of.accelerator_ns += attempts * on_accelerator(operation, message, server, whole);
+                of.accelerator_ns += attempts * on_accelerator(operation, message, chip);
             }
             if !planned.detached {
-                demands.push(demand_of(chain, planned, phase == 0, server, whole));
+                demands.push(demand_of(chain, planned, phase == 0, chip));
             }
         }
         found.phases.push(demands);
@@ -200,9 +215,9 @@ fn demand_of(
     chain: &[OperationProfile],
     planned: &ChainPlan,
     first: bool,
-    server: &Config,
-    plan: &Plan,
+    chip: &Chip<'_>,
 ) -> ChainDemand {
+    let plan = chip.plan;
     let attempts = attempts(planned);
     let message = planned.message(0, 0, 0).mean;
     let callee = planned.calls.and_then(|index| plan.services.get(index));
@@ -217,7 +232,7 @@ fn demand_of(
         let call = &operation.operation;
         found.operations += attempts;
         found.core_ns += attempts * operation.cost.mean().as_ns_f64();
-        found.accelerator_ns += attempts * on_accelerator(operation, message, server, plan);
+        found.accelerator_ns += attempts * on_accelerator(operation, message, chip);
         let waits = call.accel == Accel::Tcp && call.receives;
         if waits && !first && planned.calls.is_none() {
             let wait = plan.mean_wait_in(planned, &call.trace);
@@ -228,18 +243,17 @@ fn demand_of(
 }
 
 /// The time of an operation on its accelerator; without a measured size its input has `message`.
-fn on_accelerator(
-    operation: &OperationProfile,
-    message: Bytes,
-    server: &Config,
-    plan: &Plan,
-) -> f64 {
+fn on_accelerator(operation: &OperationProfile, message: Bytes, chip: &Chip<'_>) -> f64 {
     let (accel, on_core) = (operation.operation.accel, operation.cost.mean());
+    let server = chip.server;
     let input = operation.payload.map_or(message, |payload| payload.input);
-    let speedup = plan.own_speedup(accel);
-    let time = match speedup.filter(|_| server.fixed(accel).is_none()) {
+    if !server.is_sped_up(accel) {
+        return server.accelerated_input(accel, on_core, input).as_ns_f64();
+    }
+    let time = match chip.plan.own_speedup(accel) {
         Some(speedup) => on_core.scale(1.0 / speedup),
-        None => server.accelerated_input(accel, on_core, input),
+        None => server.accelerated(accel, on_core),
     };
-    time.as_ns_f64()
+    let sized = chip.sized.as_ref();
+    time.as_ns_f64() / sized.map_or(1.0, |sized| sized.over_mean(accel, input))
 }

@@ -72,6 +72,13 @@ impl Config {
         }
     }
 
+    /// Returns whether the time of an operation on the accelerator `accel` is its time on a core
+    /// divided by a speedup: whether it has neither a fixed time nor a rate in a whole RPC
+    /// processor.
+    pub fn is_sped_up(&self, accel: Accel) -> bool {
+        self.element_of(accel) == accel && self.fixed(accel).is_none()
+    }
+
     /// Returns the time of an operation on the accelerator `accel`: `on_core`, its time on a core
     /// of the base server, divided by the accelerator's speedup. If the accelerator has a fixed
     /// time per operation, returns the fixed time instead. The speedup is the mean of the chip:

@@ -21,6 +21,7 @@ pub use activity::{
 };
 pub use error::SimError;
 pub use observer::{Awaited, Observer, RequestEvent, Seen};
+pub use parts::SizedSpeedups;
 pub use run::{Limits, Load, Run, Watch};
 pub use simulate::{
     ServerResult, simulate, simulate_logged, simulate_observed, simulate_servers,

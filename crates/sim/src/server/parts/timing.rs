@@ -3,17 +3,17 @@
 use accelflow_trace::Accel;
 use accelflow_units::{Bytes, Pace, Time};
 
-use super::chain_walk::{Visit, walk};
+use super::sized_speedups::SizedSpeedups;
 use crate::config::Config;
 use crate::hardware::Uncore;
-use crate::plan::{ChainPlan, Form, Operation, PhasePlan};
+use crate::plan::Operation;
 use crate::server::run::Run;
 
 /// The durations of operations on processing elements.
 pub(crate) struct Timing<'r> {
     config: &'r Config,
-    /// By [`Accel::index`], the speedup for endless payloads over the mean speedup.
-    endless: [f64; Accel::MOST],
+    /// The dependence of speedups on payload sizes, if there is one.
+    sized: Option<SizedSpeedups>,
     /// By [`Accel::index`], what the time of an operation depends on.
     laws: [Law; Accel::MOST],
     /// The largest payload that both a queue entry and the scratchpad hold.
@@ -43,7 +43,11 @@ impl<'r> Timing<'r> {
     pub(crate) fn new(run: &Run<'r>) -> Timing<'r> {
         Timing {
             config: run.config,
-            endless: endless(run),
+            sized: SizedSpeedups::new(
+                run.config,
+                run.plan,
+                run.loads.iter().map(|load| load.service),
+            ),
             laws: laws(run),
             held: run
                 .config
@@ -157,11 +161,10 @@ impl<'r> Timing<'r> {
             Law::Fixed(fixed) => return fixed,
             Law::Core(share) => on_core.scale(share),
         };
-        if hardware.speedup_half == Bytes(0) {
-            return mean;
+        match &self.sized {
+            Some(sized) => mean.scale(1.0 / sized.over_mean(accel, size)),
+            None => mean,
         }
-        let share = share(size, hardware.speedup_half);
-        mean.scale(1.0 / (self.endless[accel.index()] * share))
     }
 }
 
@@ -182,64 +185,4 @@ fn speedups(run: &Run<'_>) -> [f64; Accel::MOST] {
         *own = stated.unwrap_or(*own);
     }
     speedups
-}
-
-/// Number of messages drawn of each chain to average over its sizes.
-const DRAWS: u64 = 256;
-
-/// The sum of the shares of [`share`] of an accelerator's operations, and their number.
-type Shares = (f64, u64);
-
-/// By [`Accel::index`], the speedup for endless payloads over the mean speedup.
-///
-/// The speedup for `size` bytes is `S * size / (size + half)`, the curve of a pipeline with a
-/// fixed cost of `half` bytes' time for each operation. `S` is such that the mean over the
-/// operations of the services that have a load, with their sizes, is the stated speedup:
-/// "on average across all input data sizes" (AccelFlow, section VI).
-fn endless(run: &Run<'_>) -> [f64; Accel::MOST] {
-    let half = run.config.accelerator.speedup_half;
-    let mut sums = [(0.0, 0); Accel::MOST];
-    if half > Bytes(0) {
-        let loads = run.loads.iter();
-        let loaded = loads.filter_map(|load| run.plan.services.get(load.service));
-        for phase in loaded.flat_map(|service| &service.phases) {
-            if let PhasePlan::Chains(chains) = phase {
-                chains
-                    .iter()
-                    .for_each(|chain| add_shares(run, chain, &mut sums));
-            }
-        }
-    }
-    sums.map(|(sum, count)| if count > 0 { count as f64 / sum } else { 1.0 })
-}
-
-/// Adds the shares of the operations of a chain.
-fn add_shares(run: &Run<'_>, chain: &ChainPlan, sums: &mut [Shares; Accel::MOST]) {
-    let half = run.config.accelerator.speedup_half;
-    walk(run.plan, chain, Time::ZERO, &mut |visit| {
-        let Visit {
-            accel,
-            trace,
-            receives,
-            ordinal,
-        } = visit;
-        let sum = &mut sums[accel.index()];
-        for number in 0..DRAWS {
-            let message = chain.message(ordinal, 0, number);
-            // Messages before compression, as most operations see them.
-            let operation = chain.operation(trace, accel, receives, message, Form::PLAIN);
-            if let Some(operation) = operation {
-                sum.0 += share(operation.input, half);
-                sum.1 += 1;
-            }
-        }
-        Time::ZERO
-    });
-}
-
-/// The share of the speedup for endless payloads that `size` bytes have; an empty payload counts as
-/// a byte of header.
-fn share(size: Bytes, half: Bytes) -> f64 {
-    let size = size.get().max(1) as f64;
-    size / (size + half.get() as f64)
 }
