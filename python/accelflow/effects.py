@@ -18,9 +18,10 @@ _BY_DEADLINE: Final = frozenset({"deadline", "edf"})
 
 
 def check_effects(scenario: Scenario, *, more_systems: bool = False) -> None:
-    """Raise InputError for an order of queues that changes nothing in any system of `scenario`.
+    """Raise InputError if the `policy` of `scenario`, an order of queues, would have no effect.
 
-    `more_systems`: systems in Python take part, too.
+    It has none if each system has an order of its own, or if it needs deadlines and no service has
+    an SLO. With `more_systems`, systems in Python are simulated too, and nothing is refused.
     """
     why = None if more_systems else _why_idle(scenario)
     if why is not None:
@@ -28,7 +29,10 @@ def check_effects(scenario: Scenario, *, more_systems: bool = False) -> None:
 
 
 def without_idle_policy(scenario: Scenario) -> Scenario:
-    """Return `scenario` without an order of queues that changes nothing, such as one of a sweep."""
+    """Return `scenario` without its `policy`, an order of queues, if that would have no effect.
+
+    A sweep over policies and systems may combine such values.
+    """
     return scenario if _why_idle(scenario) is None else replace(scenario, policy=None)
 
 
