@@ -96,7 +96,8 @@ class Report:
     def left_out(self, what: str, why: str, count: int = 1) -> None:
         """Count records that are left out on purpose: by an option, or since none are needed.
 
-        `why` is the reason. They are listed as dropped, but a strict import accepts them.
+        `why` is the reason, or what became of them. They are listed as dropped, but a strict import
+        accepts them.
         """
         self._add("dropped", what, why, "", count)
 

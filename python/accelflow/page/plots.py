@@ -237,10 +237,9 @@ def lines(  # noqa: PLR0913 (options, by name)
 
     The plot's data has the lines' points, with the columns ``name``, ``x`` and ``y``. Lines differ
     in colour and dashes. `x` and `y` are Vega-Lite encodings without field and type. `cursor` names
-    a parameter, whose value a horizontal line marks on the y axis. A dashed horizontal line is
-    drawn at the largest value of the column called `limit`. With `points`, each value is marked.
-    With `steps`, a value holds until the next one. `parameters` maps the columns that controls
-    filter by to their initial values.
+    a parameter, whose value a horizontal line marks on the y axis. A dashed horizontal line is at
+    the largest value of the column `limit`. `points` marks each value. With `steps`, a value holds
+    until the next. `parameters` maps the columns that controls filter by to their initial values.
     """
     held = {"interpolate": "step-after", "strokeWidth": 1.5} if steps else {"strokeWidth": 2}
     dashes = [_DASHES[place % len(_DASHES)] for place in range(len(names))]
