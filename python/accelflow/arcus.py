@@ -54,11 +54,11 @@ CLOCK_MHZ: Final = 250.0
 
 @dataclass(frozen=True, kw_only=True)
 class RateLimiter:
-    """A token bucket that limits one flow, with the fields of the registers in ARCUS's hardware.
+    """A token bucket that limits the rate of a flow, with the registers of ARCUS's hardware.
 
-    Every `interval` cycles of a clock of `clock_mhz`, `refill` tokens are added, up to `bucket`
-    tokens. A token pays for one byte or one operation, as `unit` (``bytes`` or ``operations``)
-    says. Functions that take the limiter check the values.
+    Every `interval` cycles of a clock of `clock_mhz`, `refill` tokens are added to the bucket,
+    which holds up to `bucket` tokens. A token pays for one byte or one operation, as `unit`
+    (``bytes`` or ``operations``) says. Functions that take the limiter check the values.
     """
 
     refill: int
@@ -70,7 +70,7 @@ class RateLimiter:
 
 @dataclass(frozen=True, kw_only=True)
 class Segment:
-    """A message, or a piece of one, that passed the rate limiter.
+    """A message, or a piece of a message, that has passed a rate limiter.
 
     `message` is the index of the message and `index` that of the piece in the message, both from 0.
     `last` is true for the last piece of a message. `size_bytes` is the size of the piece, including
@@ -87,7 +87,7 @@ class Segment:
 
 
 def table2() -> dict[str, Any]:
-    """Return ARCUS's Table 2: register values, and the rate of each in the paper and computed here.
+    """Return ARCUS's Table 2: settings of a token bucket, with the paper's rate and ours for each.
 
     The result is an object of schema ``accelflow.arcus.table2/1``.
     """
@@ -119,7 +119,7 @@ def release(
     segment_bytes: int | None = None,
     header_bytes: int = 0,
 ) -> list[Segment]:
-    """Simulate `limiter` on `messages`, pairs (arrival in ns, size in bytes).
+    """Simulate when `limiter` releases `messages`, pairs (arrival in ns, size in bytes).
 
     Returns the released messages, or pieces of messages, in order. The bucket is full at time 0.
     Arrival times must not decrease. With `segment_bytes`, larger messages are split, and each piece
@@ -225,7 +225,7 @@ def _reported(figure: Reported) -> float | list[float] | dict[str, float]:
 
 
 def read_plan(path: str | PathLike[str]) -> dict[str, Any]:
-    """Read a plan (flows with SLOs, and their platform) from a TOML file, for :func:`plan`.
+    """Read a plan for :func:`plan` from a TOML file: flows with their SLOs, and the platform.
 
     If a value is not allowed, the errors of :func:`plan` and :func:`profile` name the file, line
     and column of the value.
@@ -237,19 +237,20 @@ def read_plan(path: str | PathLike[str]) -> dict[str, Any]:
 def plan(
     request: Mapping[str, Any], *, profiles: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """Admit a plan's flows, and simulate the admitted ones with and without shaping.
+    """Decide which flows of a plan to admit, and simulate those with and without rate limits.
 
-    `request` is a plan (docs/arcus.md); its flows ask for admission in order. `profiles`, a result
-    of :func:`profile` for the same platform, saves the simulation of the traffic mixtures
-    (contexts) that it has. A flow with `from_us` asks for admission at that time, while others run,
-    and a flow with `until_us` leaves at that time.
+    `request` is a plan: a platform, and flows with their SLOs, the rates that they ask for
+    (docs/arcus.md). Flows ask for admission in order. A flow with `from_us` asks at that time,
+    while others run, and a flow with `until_us` leaves at that time. Admission needs the rates of
+    mixtures of traffic (contexts): `profiles`, a result of :func:`profile` for the same platform,
+    has many of them, and the others are simulated.
 
-    Returns an object of schema ``accelflow.arcus.plan/1``. Each flow in ``admitted`` has its route
-    and registers, the predicted rate, the rate while it was active, and the ``verdict`` on its SLO:
-    ``kept``, ``below``, ``too short`` (a run too short to tell) or ``no promise``. Each flow in
-    ``rejected`` has the rate that is still available for it. ``warnings`` say if the run is too
-    short. ``simulated_contexts`` counts the contexts that `profiles` lacked. Raises InputError for
-    values that are not allowed.
+    Returns an object of schema ``accelflow.arcus.plan/1``. Each flow in ``admitted`` has its route,
+    the registers of its token bucket, the predicted rate, the rate while it was active, and the
+    ``verdict`` on its SLO: ``kept``, ``below``, ``too short`` (a run too short to tell) or ``no
+    promise``. Each flow in ``rejected`` has the rate that is still available for it. ``warnings``
+    say if the run is too short. ``simulated_contexts`` is the number of contexts that `profiles`
+    lacked. Raises InputError for values that are not allowed.
     """
     with plans_place(request):
         text = plan_json(request)
@@ -273,13 +274,14 @@ def profile(
     most: int = 2,
     threads: int = 1,
 ) -> dict[str, Any]:
-    """Simulate the mixtures of traffic (contexts) that a plan's admission needs, on all its routes.
+    """Simulate the mixtures of traffic (contexts) whose rates the admission of a plan needs.
 
-    A context mixes up to `most` kinds of traffic in given shares of the load; a kind is a route and
-    a message size. Messages of `sizes` bytes on `paths` (default: all) add the traffic of tenants
-    that are not known yet; the plan then needs no flow. A size between two profiled sizes counts as
-    the one with the lower rate. `threads` simulations run at a time; their number does not change
-    the results.
+    `request` is a plan (docs/arcus.md). A kind of traffic is a route and a message size, and a
+    context mixes up to `most` kinds in given shares of the load. The kinds are those of the plan's
+    flows on all routes, and messages of `sizes` bytes on `paths` (default: all), for tenants that
+    are not known yet; with `sizes`, the plan needs no flow. A size between two profiled sizes
+    counts as the one with the lower rate. `threads` simulations run at a time; their number does
+    not change the results.
 
     Returns an object of schema ``accelflow.arcus.profiles/2`` for :func:`plan`. Each of its
     ``combinations`` of up to `most` flows has the rate that the platform delivers. Its tag is

@@ -46,13 +46,14 @@ UNSTEADY_RATIO: Final = 0.05
 
 @dataclass(frozen=True, kw_only=True)
 class Calibration:
-    """The uncertainty of the costs in a recording.
+    """The uncertainty of the costs in a recording, a file of operations' costs on one machine.
 
     `machine` is the name of the processor that was measured, `date` the day, and `rounds` how often
-    each service was measured. `spread_ratio` maps each service to the interquartile range of its
-    operations' total time over the rounds, relative to the median. `waited_ratio` is the largest
-    share of a service's time in which the measuring thread did not run, None if the recording does
-    not say. `doubts` are sentences with reasons to measure again; none if the costs are good.
+    each service was measured. `spread_ratio` has, for each service, how much the total time of its
+    operations differed between rounds: the interquartile range divided by the median.
+    `waited_ratio` is the share of time in which the measuring thread did not run, for the worst
+    service; None if the recording does not say. `doubts` are sentences with reasons to measure
+    again; empty if the costs are good.
     """
 
     machine: str
@@ -72,11 +73,12 @@ def measure(
     workload: str | Mapping[str, Any] = "socialnetwork",
     names: Sequence[str] = (),
 ) -> str:
-    """Execute services of `workload` on real bytes and return the recording as text.
+    """Measure the costs of services on this machine, and return them as the text of a recording.
 
-    `workload` is a suite's name or the parsed content of a workload's file. `names` selects
-    services, by default all. `progress` is called with the number of measured invocations and the
-    total. docs/recording-format.md describes the format of the recording.
+    The services are executed on real messages with software accelerators. `workload` is a suite's
+    name or the parsed content of a workload's file. `names` selects services, by default all.
+    `progress` is called with the number of measured invocations and the total.
+    docs/recording-format.md describes the format of the recording.
 
     Raises AccelflowError for an unknown name, and for a service without built-in messages: neither
     its name nor its method is one of SocialNetwork's.
@@ -89,10 +91,11 @@ def measure(
 def calibrated(
     *, anew: bool = False, progress: Callable[[int, int], object] | None = None
 ) -> tuple[str, str]:
-    """Return the text of this machine's recording, and a sentence on its origin.
+    """Return this machine's costs as the text of a recording, and a sentence on their origin.
 
-    The machine is measured (some seconds) and the recording saved if no recording is kept yet, or
-    with `anew`. `progress` is called with the number of measured invocations and the total.
+    If this machine has no saved recording yet, or with `anew`, the costs are measured, which takes
+    some seconds, and the recording is saved. `progress` is called with the number of measured
+    invocations and the total.
     """
     kept = kept_recording()
     if not anew:
@@ -113,7 +116,7 @@ def calibrated(
 
 
 def calibration_of(recording: str) -> Calibration | None:
-    """Return the uncertainty of the costs of `recording`; None without at least two rounds.
+    """Return the uncertainty of the costs in `recording`, a text; None for fewer than two rounds.
 
     Raises AccelflowError if the text is not a recording.
     """
@@ -160,11 +163,12 @@ def _doubts(spread_ratio: dict[str, float], waited_ratio: float | None) -> list[
 
 
 def executed_operations(name: str, *, seed: int = 1) -> list[tuple[int, int, str, int, str]]:
-    """Execute a SocialNetwork service once on real bytes, and return its operations in order.
+    """Execute a SocialNetwork service once on real messages, and return its operations in order.
 
-    Each is (phase, chain, trace, arm, accelerator). `phase` is the index of the phase in the path,
-    and `chain` that of the chain in the phase. `arm` is the index of the execution: 0 for the
-    chain's first, and each fork starts another. Raises AccelflowError for an unknown service.
+    Each is (phase, chain, trace, arm, accelerator). `phase` is the index of the phase in the
+    service's path, and `chain` that of the chain of traces in the phase. `arm` tells parallel
+    executions apart: 0 for the one that begins the chain, 1 and up for those that forks of traces
+    start. Raises AccelflowError for an unknown service.
     """
     return _native.executed_operations(name, seed)
 

@@ -47,9 +47,9 @@ ENERGY_SCHEMA: Final = "accelflow.energy/1"
 
 
 def paper_area() -> dict[str, float]:
-    """Return the areas in mm2, shares of area and queue bytes that AccelFlow's section VI states.
+    """Return the areas (mm2), shares of area and bytes of queues that AccelFlow's paper states.
 
-    The keys are those of the result of :func:`area`.
+    The source is section VI. The keys are those of the result of :func:`area`, for comparison.
     """
     return {
         "baseline_mm2": _printed("area_mm2", "cores", "llc", "core_network"),
@@ -64,7 +64,7 @@ def paper_area() -> dict[str, float]:
 
 
 def paper_energy() -> dict[str, float]:
-    """Return the ratios of energy and of performance per watt that AccelFlow's paper states.
+    """Return the ratios of energy and performance per watt that AccelFlow's paper states.
 
     The source is section VII.B.5. The keys name the ratio and the system compared with AccelFlow.
     """
@@ -96,10 +96,10 @@ INSTRUCTIONS_PER_DISPATCH: Final = 18.0
 
 
 def area(changes: Mapping[str, float] | None = None) -> dict[str, Any]:
-    """Return the areas of a processor's parts in mm2, and every input with its provenance.
+    """Return the areas of a processor's parts in mm2 by the area model, and the model's inputs.
 
-    `changes` replaces inputs by name, such as ``{"pes": 4}``. Raises InputError for an unknown name
-    and a value out of range.
+    Each input has its provenance. `changes` replaces inputs by name, such as ``{"pes": 4}``. Raises
+    InputError for an unknown name and a value out of range.
     """
     return {"schema": AREA_SCHEMA, **_call(_native.area_model, checked("area", changes or {}))}
 
@@ -107,12 +107,12 @@ def area(changes: Mapping[str, float] | None = None) -> dict[str, Any]:
 def power(
     changes: Mapping[str, float] | None = None, sizes: Mapping[str, float] | None = None
 ) -> dict[str, Any]:
-    """Return the maximum power of a server's parts in W, and joules per instruction and byte.
+    """Return the maximum power of a server's parts in W, and the energy per instruction and byte.
 
-    `changes` replaces inputs of the power model, `sizes` those of :func:`area`. In the result,
-    ``server_max_w`` is the maximum of the paper's server, from which the model starts, and
-    ``total_max_w`` that of a server with these sizes. Raises InputError for an unknown name and a
-    value out of range.
+    Energies are in joules. `changes` replaces inputs of the power model by name, and `sizes` those
+    of :func:`area`. In the result, ``server_max_w`` is the maximum power of the paper's server,
+    from which the model starts, and ``total_max_w`` that of the server with these inputs. Raises
+    InputError for an unknown name and a value out of range.
     """
     inputs = checked("area", sizes or {}), checked("power", changes or {})
     found = _call(_native.power_model, *inputs)
@@ -134,13 +134,13 @@ def energy(
     If the results have several chips, `chip` selects one, by default the first.
 
     The result has watts by part (``power_w``), completed requests per second, and joules per
-    request, with their part beyond idle and leakage (``dynamic_joules_per_request``). Requests per
-    joule are the performance per watt. All are averages over the measured window. Services that
-    share a server share its watts. All servers count, with the utilisation of each.
+    request. ``dynamic_joules_per_request`` is the part of these joules beyond idle and leakage.
+    Requests per joule are the performance per watt. All are averages over the measured window.
+    Services that share a server share its watts. All servers count, with the utilisation of each.
 
-    The number of dispatches follows from the operations per request in the results; requests from
-    other services count at their mean rate over the run. The moved bytes are at most the A-DMA
-    engines' utilisation times their peak rate, and this bound is used. If results lack these
+    Dispatchers' energy follows from the operations per request in the results; requests from other
+    services count at their mean rate over the run. DMA energy follows from the moved bytes: their
+    upper bound is used, the A-DMA engines' utilisation times their peak rate. If results lack these
     figures, each invocation of Table IV counts as one dispatch and :data:`BYTES_PER_TRANSFER`
     bytes, and ``estimated`` is true. A service whose rate is unknown adds no dispatches; the
     figures by request and by joule are then None.
@@ -201,7 +201,7 @@ def energy(
 
 
 def custom_accelerators(results: Mapping[str, Any]) -> list[str]:
-    """Return the names of the accelerators in `results` that a workload has defined.
+    """Return the names of the custom accelerators in `results`: those that a workload has defined.
 
     `results` is an object of schema ``accelflow.compare/1``.
     """
@@ -251,11 +251,11 @@ def _second(
 
 
 def elements(config: Mapping[str, float], custom: int = 0) -> int:
-    """Return the number of processing elements on the chip `config`.
+    """Return the total number of accelerators' processing elements on the chip `config`.
 
-    `config` has parameters of the simulated server by key, and `custom` is the number of the
-    workload's custom accelerators, each of which has as many elements as ``pes.own`` and
-    ``instances.own`` say. Raises InputError for a key or value that is not allowed.
+    `config` has parameters of the simulated server by key. `custom` is the number of the workload's
+    custom accelerators; each has ``pes.own`` times ``instances.own`` elements. Raises InputError
+    for a key or value that is not allowed.
     """
     each = element_counts(config, [*accelerators(), CUSTOM])
     return sum(custom * count if name == CUSTOM else count for name, count in each.items())
@@ -367,7 +367,7 @@ def _invocations(service: str) -> float:
 
 
 def sizes(config: Mapping[str, float]) -> dict[str, float]:
-    """Return the inputs of :func:`area` that follow from the server's parameters `config`, by name.
+    """Return the inputs of :func:`area`, by name, for a server with the parameters `config`.
 
     `config` has parameters of the simulated server by key. Parameters of one accelerator may have
     either spelling: ``accelerator.TCP.pes`` is ``pes.TCP``. Parameters that affect neither area nor

@@ -102,10 +102,10 @@ _DEFAULT: Final = CallLimits()
 
 
 class Connections(NamedTuple):
-    """The state of a client's connection pool: three counts.
+    """The state of a client's connection pool: the numbers of connections and waiting calls.
 
-    `open` counts all connections, `idle` those without a call, and `waiting` the calls that wait
-    for a connection.
+    `open` is the number of open connections, `idle` the number of those without a call, and
+    `waiting` the number of calls that wait for a connection.
     """
 
     open: int
@@ -151,13 +151,16 @@ class _Kept(Generic[_N]):
 class Client(_Kept[_native.Client]):
     """A client of the Thrift service at ``host:port``: calls the functions of a `.thrift` file.
 
-    Included files are looked up in the folder of `interface`, then in `include_dirs`. `protocol` is
-    ``binary`` or ``compact``. With `tls` (:class:`ClientTls`), calls use TLS 1.3. With `compress`,
-    arguments are compressed; with `multiplexed`, methods are called ``service:method``. Calls of
-    functions in `idempotent` may be repeated when a connection was lost. With `workers`
-    (:class:`accelflow.Pools`), the client's accelerators have threads and queues of their own. The
-    queues may be ordered by the priority and deadline of the request whose handler makes the call.
-    With `traces` (:class:`ClientTraces`), calls use your own traces.
+    `interface` is the path of this file. Files that it includes are looked up in its folder, then
+    in `include_dirs`. `protocol` is Thrift's ``binary`` or ``compact``. With `tls`
+    (:class:`ClientTls`), calls use TLS 1.3. With `compress`, arguments are compressed; with
+    `multiplexed`, methods are called ``service:method``. Calls of functions in `idempotent` may be
+    repeated when a connection was lost.
+
+    Software accelerators (encryption, serialization, ...) encode and decode the messages. With
+    `workers` (:class:`accelflow.Pools`), they have threads and queues of their own. If a server's
+    handler makes the calls, the queues may be ordered by its request's priority and deadline. With
+    `traces` (:class:`ClientTraces`), calls use your own traces (programs of accelerator calls).
 
     Any number of threads may share a client. Raises InputError for invalid settings.
     """
@@ -204,11 +207,14 @@ class Client(_Kept[_native.Client]):
         cancel: _native.Cancel | None = None,
         idempotent: bool = False,
     ) -> Json:
-        """Call ``Service.method`` with `arguments` by name, and return its result; None for void.
+        """Call the function `method`, ``Service.method``, and return its result; None for void.
 
-        `timeout_s` can shorten the client's timeout. Raises DeclaredError for an exception that the
-        interface declares, InputError for a setting that is not allowed, and CallError for other
-        errors. `executed` of a CallError tells whether the service may have executed the call.
+        `arguments` maps the names of parameters to values. `timeout_s` can shorten the client's
+        timeout, and `cancel` can end the call early. With `idempotent`, the call may also be
+        repeated after a lost connection, when the service may have executed it. Raises
+        DeclaredError for an exception that the interface declares, InputError for a setting that is
+        not allowed, and CallError for other errors. `executed` of a CallError tells whether the
+        service may have executed the call.
         """
         _check_call(method, timeout_s, cancel, idempotent=idempotent)
         value: Json = self._native.call(
@@ -288,11 +294,13 @@ class GrpcClient(_Kept[_native.GrpcClient]):
         cancel: _native.Cancel | None = None,
         idempotent: bool = False,
     ) -> dict[str, Any]:
-        """Call ``package.Service.Method``, or a shorter name that only one method has.
+        """Call `method`, ``package.Service.Method`` or a shorter unique name; return the response.
 
-        Request and response are dicts by the ProtoJSON mapping (docs/server-calls.md#grpc).
-        `metadata` has names in lower case with text, or with bytes for names that end in ``-bin``.
-        `timeout_s` can shorten the client's timeout, and is sent to the service.
+        `request` and the response are dicts, with Protobuf's JSON mapping
+        (docs/server-calls.md#grpc). `metadata` maps names in lower case to text, or names that end
+        in ``-bin`` to bytes. `timeout_s` can shorten the client's timeout, and is sent to the
+        service. `cancel` can end the call early. With `idempotent`, the call may also be repeated
+        when the service may have executed it, such as after a lost connection.
 
         Raises AccelflowError for invalid metadata, InputError for a setting that is not allowed,
         and CallError for other errors. Its `code` is gRPC's name of the status, and `details` the
@@ -386,8 +394,10 @@ class HttpClient(_Kept[_native.HttpClient]):
     ) -> HttpResponse:
         """Send a request with `body` as JSON (None: without a body), and return the response.
 
-        Methods that HTTP defines as idempotent may always be repeated. Raises InputError for a
-        setting that is not allowed, and CallError for other errors.
+        `method` is HTTP's, such as ``POST``, and `target` the path. `timeout_s` can shorten the
+        client's timeout, and `cancel` can end the request early. A request may also be repeated
+        when the server may have executed it if it is `idempotent`, or if HTTP defines its method
+        so. Raises InputError for a setting that is not allowed, and CallError for other errors.
         """
         _check_call(method, timeout_s, cancel, idempotent=idempotent)
         instance_of("target", target, (str,), "a path, such as /users/5")

@@ -103,7 +103,7 @@ def compare(  # noqa: PLR0913 (options, by name)
     on_round: Callable[[int, Reached], object] | None = None,
     **fields: Unpack[ComparedFields],
 ) -> Comparison:
-    """Simulate a workload under several orchestrators and return the results by identifier.
+    """Simulate a workload under several orchestrators, and return the results of each.
 
     ::
 
@@ -111,28 +111,28 @@ def compare(  # noqa: PLR0913 (options, by name)
         print(results["accelflow"].p99_us, results["relief"]["UniqId"].p99_us)
 
     `workload` is the name of a workload, the path of its file, an object with the method
-    ``to_document``, or a :class:`accelflow.Scenario`. Other keyword arguments are fields of the
-    scenario, and override those of a given scenario. The orchestrators are the paper's five and
-    Ideal unless `orchestrators` names others. By default, socialnetwork has costs that
-    are measured on this machine. The first such comparison measures them, which takes some seconds;
-    the profile ``paper`` avoids this.
+    ``to_document``, or a :class:`accelflow.Scenario`. `fields` are fields of the scenario by name,
+    such as `requests`, and override those of a given scenario. By default, `orchestrators` are the
+    paper's five (rules for who starts the next operation) and Ideal, which pays nothing for this.
+    The default costs of socialnetwork's operations are measured on this machine by the first
+    comparison, which takes some seconds; ``profile="paper"`` takes the paper's instead.
 
-    With several `seeds`, results are means over the scenario's seed and the following ones.
+    With `seeds` above 1, results are means over the scenario's seed and the following ones.
     ``intervals`` has their 95 % confidence intervals, by Student's t. Counts are sums.
 
-    With a `precision` such as ``p99:2%`` or ``mean:1%``, the run length grows: ten seeds, or
-    `seeds`, are simulated with more and more requests. This ends when the 95 % interval of this
-    measure is narrow enough for every service and system (docs/precision.md). `on_round` is called
-    after each run length with the requests and the precision reached. After `time_limit_s` seconds,
-    the results of the last completed run length are returned, and ``source["precision"]`` has the
-    precision reached. `keep_in` is a folder for completed runs, so that the same call can resume.
-    The saved runs are deleted when the precision is reached.
+    With a `precision` such as ``p99:2%`` or ``mean:1%``, ten seeds (or `seeds`) are simulated with
+    more and more requests, until half the 95 % interval of this measure is at most 2 % or 1 % of it
+    for every service and system (docs/precision.md). `on_round` is called after each run length
+    with the requests and the precision reached. After `time_limit_s` seconds, the results of the
+    last completed run length are returned, and ``source["precision"]`` has the precision reached.
+    `keep_in` is a folder for completed runs, so that the same call can resume. The saved runs are
+    deleted when the precision is reached.
 
-    The first `warmup` requests, by default a tenth, are not counted. With `mser5`, a pilot of five
-    seeds determines their number (:mod:`accelflow.warmup`).
+    The first `warmup` requests, by default a tenth, are not counted. With `mser5`, pilot runs with
+    five seeds determine how many (:mod:`accelflow.warmup`).
 
-    Percentiles are exact up to 10,000,000 requests of a service, at 8 bytes per response. Beyond,
-    or with `exact` False, responses are counted in bins of constant memory, and
+    Percentiles are exact up to 10,000,000 requests of a service, which takes 8 bytes of memory per
+    response. Beyond, or with `exact` False, responses are counted in bins of constant memory, and
     ``source["percentiles"]`` has the relative error of percentiles.
 
     With `samples`, results have a table of single requests (``samples``, of pyarrow): system,
@@ -298,12 +298,12 @@ def at_loads(
     progress: Callable[[int, int], object] | None = None,
     others: Iterable[System] = (),
 ) -> tuple[tuple[float, Comparison], ...]:
-    """Simulate `scenario` at multiples of its load, each with a tenth of its requests.
+    """Simulate `scenario` at the multiples `loads` of its load, each with a tenth of its requests.
 
-    All rates are multiplied; SLOs stay the same. A run has at least 1,000 requests per service,
-    unless the scenario has fewer. `others` are additional systems in Python
-    (:func:`accelflow.policies.systems_in_python`). Returns pairs of multiple and results, in
-    ascending order.
+    A multiple of 2 doubles all request rates; SLOs (limits of response times) stay the same. A run
+    has at least 1,000 requests per service, or all if the scenario has fewer. `others` are
+    additional systems in Python (:func:`accelflow.policies.systems_in_python`). Returns pairs
+    (multiple, results), in ascending order of the multiple.
 
     Raises InputError for a multiple that is not above 0 and at most 1,000, for more than 100
     multiples, and for a scenario with given arrival times, whose load cannot be multiplied.
@@ -325,7 +325,7 @@ def at_loads(
 
 
 def check_loads(scenario: Scenario, loads: Sequence[float]) -> None:
-    """Raise InputError for multiples of the load that :func:`at_loads` cannot simulate."""
+    """Raise InputError if :func:`at_loads` cannot simulate `scenario` at the multiples `loads`."""
     listed = isinstance(loads, Sequence) and not isinstance(loads, str | bytes)
     if not listed or len(loads) > MAX_LOADS:
         raise refused("loads", loads, f"must be a list of at most {MAX_LOADS} numbers")
@@ -370,10 +370,10 @@ def simulate(
         result = accelflow.simulate("hotelreservation", "relief", requests=2000)
         print(result.p99_us, result["Recom"].mean_us)
 
-    `orchestrator` is one of :func:`accelflow.simulation.systems`, also in the paper's spelling. The
-    default is the scenario's, which must name exactly one, or AccelFlow without a scenario.
-    Everything else is as in :func:`compare`, except that `policies` must be left out and `chips`
-    may have one chip only.
+    `orchestrator` is the identifier of one of :func:`accelflow.simulation.systems`, or its name in
+    the paper. The default is ``accelflow``, or for a given :class:`accelflow.Scenario` its only
+    orchestrator. `options` are the arguments of :func:`compare`, without `policies` and with at
+    most one chip in `chips`.
     """
     if orchestrator is None:
         orchestrator = _only_one(workload)

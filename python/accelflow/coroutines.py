@@ -28,12 +28,12 @@ _LAST_STEPS_S: Final = 1.0
 
 
 class Coroutines:
-    """The event loop for coroutine handlers, on a thread that the first one starts.
+    """A server's event loop for coroutine handlers, on a thread that the first of them starts.
 
-    The loop ends when :meth:`stop` is called or its server is no longer used. The native server
-    keeps the handlers, which the garbage collector cannot see. A handler that refers to the server,
-    such as a method of an object that holds it, therefore keeps the server in use: only
-    :meth:`stop` then ends the loop and its thread.
+    The loop ends when :meth:`stop` is called or its server is no longer used. But a handler that
+    refers to the server, such as a method of an object that holds it, keeps the server in use,
+    since the garbage collector cannot see the handlers in the native server. Only :meth:`stop` then
+    ends the loop and its thread.
     """
 
     def __init__(self, server: object) -> None:
@@ -51,8 +51,9 @@ class Coroutines:
     def begin(
         self, name: str, coroutine: Coroutine[Any, Any, Any], promise: _native.Promise
     ) -> None:
-        """Run a coroutine, and cancel it if its request is abandoned.
+        """Run `coroutine`, which handles a request of the function `name`.
 
+        `promise` receives its outcome. The coroutine is cancelled if its request is abandoned.
         Raises AccelflowError once the server has stopped.
         """
         answering = in_scope(_native.current_scope(), coroutine)
@@ -75,8 +76,8 @@ class Coroutines:
     def stop(self) -> None:
         """Cancel coroutines that still run, and end the event loop and its thread.
 
-        A loop that takes too long is left behind, for example one that a coroutine blocks. It ends
-        once it is free. In a fork of the process this does nothing.
+        If a coroutine blocks the loop for too long, the loop is left behind, and ends once it is
+        free. In a fork of the process this does nothing.
         """
         if self._in_fork():
             return
@@ -220,7 +221,11 @@ def _keep(name: str, promise: _native.Promise, task: asyncio.Task[Settled[Any]])
 
 
 def log_failure(name: str, raised: BaseException) -> None:
-    """Log the exception of a handler under a new id, unless the interface declares it."""
+    """Log the exception `raised` of the handler of the function `name` under a new id.
+
+    An exception that the client receives in full is not logged: one that the interface declares, or
+    one that a trace has already sent.
+    """
     if isinstance(raised, DeclaredError):
         return
     if isinstance(raised, CallError) and raised.reason == "answered":

@@ -18,10 +18,10 @@ _BY_DEADLINE: Final = frozenset({"deadline", "edf"})
 
 
 def check_effects(scenario: Scenario, *, more_systems: bool = False) -> None:
-    """Raise InputError if the scenario's order of queues (`policy`) has no effect.
+    """Raise InputError if the `policy` of `scenario`, an order of queues, would have no effect.
 
-    It has none if every system orders its queues by itself, and none by deadline if no service has
-    an SLO. With `more_systems`, systems in Python take part, too, and nothing is refused.
+    It has none if each system has an order of its own, or if it needs deadlines and no service has
+    an SLO. With `more_systems`, systems in Python are simulated too, and nothing is refused.
     """
     why = None if more_systems else _why_idle(scenario)
     if why is not None:
@@ -29,9 +29,9 @@ def check_effects(scenario: Scenario, *, more_systems: bool = False) -> None:
 
 
 def without_idle_policy(scenario: Scenario) -> Scenario:
-    """Return `scenario` without its order of queues (`policy`) if that has no effect.
+    """Return `scenario` without its `policy`, an order of queues, if that would have no effect.
 
-    A sweep needs this if it combines an order with systems that ignore it.
+    A sweep over policies and systems may combine such values.
     """
     return scenario if _why_idle(scenario) is None else replace(scenario, policy=None)
 

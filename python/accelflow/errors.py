@@ -53,7 +53,7 @@ _LONGEST: Final = 400
 
 
 class InputError(AccelflowError):
-    """An input that is not allowed; the message names the setting, its value and the rule.
+    """The error for an input that is not allowed; its message names the setting, value and rule.
 
     `place` is the name of the setting, or None if the message names no single setting. The command
     line exits with 2 for an input error, and with 1 for every other :class:`AccelflowError`.
@@ -69,13 +69,13 @@ class InputError(AccelflowError):
 
     @classmethod
     def of(cls, error: AccelflowError) -> "InputError":
-        """Return an InputError with the message and the place of the native engine's `error`."""
+        """Return the native engine's `error` as an InputError with the same message and setting."""
         return cls(str(error), error.place)
 
     def at(self, place: str) -> "InputError":
-        """Return this error with the setting renamed to `place`, such as to the name of an option.
+        """Return this error with the setting renamed to `place`, such as ``--seeds`` for ``seeds``.
 
-        Only a message that begins with the old name changes.
+        The new name also replaces the old one at the beginning of the message, if it is there.
         """
         text = str(self)
         if self.place is None or not text.startswith(self.place):
@@ -84,10 +84,10 @@ class InputError(AccelflowError):
 
 
 class OutputError(InputError):
-    """An output that could not be written because the machine failed: a full disk, for example.
+    """The error for an output that could not be written since the machine failed: a full disk.
 
-    It is an :class:`InputError`, since another place may have room. The command line exits with 1,
-    since the work before the output was done.
+    It is also an :class:`InputError`, since the user may choose another place, which has room. But
+    the command line exits with 1 instead of 2, since the work before the output was done.
     """
 
     exit_code: ClassVar[int] = 1
@@ -126,13 +126,13 @@ GIVEN: Final = _NoValue("given")
 
 
 def refused(place: str, value: object, allowed: str = "", known: Iterable[str] = ()) -> InputError:
-    """Return the error for a value that is not allowed.
+    """Create the error for a value that is not allowed: ``PLACE = VALUE: must be ...``.
 
-    Its text has the form ``PLACE = VALUE: must be ..., did you mean ...?``. `place` is the setting,
-    option or key as users write it. `allowed` is the clause that begins with ``must``. `known`
-    lists the allowed names, if the value is a name: similar names are proposed, and without
-    `allowed` the clause lists them all. For example: ``raise refused("service", "Logn",
-    known=services)``. Places and values of more than a few hundred characters are cut.
+    `place` is the setting, option or key as users write it, and `allowed` the clause that begins
+    with ``must``. If the value is a name, `known` lists the allowed names: the text then asks ``did
+    you mean ...?`` with similar names, and without `allowed` the clause lists all names. For
+    example: ``raise refused("service", "Logn", known=services)``. Places and values of more than a
+    few hundred characters are cut.
     """
     shown = fspath(value) if isinstance(value, PathLike) else value
     if isinstance(shown, str):
@@ -146,9 +146,9 @@ def refused(place: str, value: object, allowed: str = "", known: Iterable[str] =
 
 
 def place_in(message: str) -> str | None:
-    """Return the place at which the text of a :func:`refused` error begins.
+    """Return the setting in the text of a :func:`refused` error: ``seed`` for ``seed = 0: ...``.
 
-    Returns None for a message that begins with no place.
+    Returns None for a message that does not begin with a setting.
     """
     found = re.split(" = | is left out:| is given:", message, maxsplit=1)
     return found[0] if len(found) > 1 else None
@@ -169,7 +169,7 @@ def unreadable(place: str, path: str | PathLike[str], error: Exception) -> Input
 
 @contextmanager
 def reading(place: str, path: str | PathLike[str]) -> Iterator[None]:
-    """Turn errors of a block that reads the file `path` into InputError.
+    """Turn errors of a ``with`` block that reads the file `path` into InputError.
 
     `place` is the setting that names the file. If the contents are not allowed, the message begins
     with `path`.
@@ -201,7 +201,7 @@ def _is_failure(error: Exception) -> bool:
 
 @contextmanager
 def writing(place: str, path: str | PathLike[str]) -> Iterator[None]:
-    """Turn errors of a block that writes the file `path` into those of :func:`unwritable`.
+    """Turn errors of a ``with`` block that writes the file `path` into those of :func:`unwritable`.
 
     `place` is the setting that names the file. Other errors of the block are not changed.
     """
@@ -278,7 +278,7 @@ def number_within(name: str, value: float, least: float, most: float) -> float:
 
 
 def instance_of(name: str, value: object, types: tuple[type, ...], allowed: str) -> None:
-    """Raise InputError unless `value`, the setting called `name`, has one of `types`.
+    """Raise InputError unless `value`, the setting called `name`, is of one of the types `types`.
 
     `allowed` names the types in the message. A bool does not count as a number.
     """
@@ -288,7 +288,7 @@ def instance_of(name: str, value: object, types: tuple[type, ...], allowed: str)
 
 @contextmanager
 def refusals() -> Iterator[None]:
-    """Raise an AccelflowError of the `with` block as InputError if it refuses a setting's value.
+    """Turn AccelflowErrors of a ``with`` block that refuse a setting's value into InputErrors.
 
     Other errors are raised unchanged.
     """
@@ -302,9 +302,10 @@ def refusals() -> Iterator[None]:
 
 @contextmanager
 def as_input() -> Iterator[None]:
-    """Turn every AccelflowError of the block into InputError.
+    """Turn every AccelflowError of a ``with`` block into InputError.
 
-    For blocks that only check settings or read their files.
+    This is for blocks that only check settings or read their files, so that no other error can
+    occur.
     """
     try:
         yield

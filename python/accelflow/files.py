@@ -47,7 +47,7 @@ _TOO_WIDE = "an integer has more than 64 bits"
 
 
 def read_text(path: Path) -> str:
-    """Read a UTF-8 file, without its byte-order mark if it has one.
+    """Read the UTF-8 file `path`, and return its text without a byte-order mark.
 
     Raises UnicodeError if it is not UTF-8, and OSError if it cannot be read or is larger than 64
     MiB. The limit protects against endless files, such as ``/dev/zero``.
@@ -62,7 +62,7 @@ def read_text(path: Path) -> str:
 def exists(path: str) -> bool:
     """Return whether there is a file or folder at `path`; False for a text that cannot be a path.
 
-    A name that is too long is such a text, for which :meth:`pathlib.Path.exists` may fail.
+    For example, a text may be too long for a path. :meth:`pathlib.Path.exists` may fail for it.
     """
     try:
         Path(path).stat()
@@ -72,7 +72,7 @@ def exists(path: str) -> bool:
 
 
 def why(error: Exception) -> str:
-    """Return the reason of `error` without the file's name, which the message already has."""
+    """Return the text of `error` without the name of the file, for messages that name the file."""
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     if isinstance(error, UnicodeDecodeError):
@@ -144,11 +144,11 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def write_whole(path: Path, write: Callable[[Path], _Found]) -> _Found:
     """Write the file `path` atomically: `write` fills a temporary file, which is then renamed.
 
-    `write` receives the temporary file's path, in the same folder; its result is returned. Missing
-    folders are created.
-    After an error, `path` is unchanged. If `path` is a symbolic link, its target is replaced and
-    the link stays. An existing pipe or device, such as ``/dev/stdout``, is written directly, since
-    a rename would replace it. Raises OSError if nothing can be written there.
+    `write` receives the path of the temporary file, which is in the same folder. Returns the result
+    of `write`. Missing folders are created. After an error, `path` is unchanged. If `path` is a
+    symbolic link, its target is replaced and the link stays. An existing pipe or device, such as
+    ``/dev/stdout``, is written directly, since a rename would replace it. Raises OSError if nothing
+    can be written there.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.exists() and not path.is_file():
@@ -178,9 +178,9 @@ def write_whole(path: Path, write: Callable[[Path], _Found]) -> _Found:
 
 
 def remove_interrupted() -> None:
-    """Remove temporary files whose writing was interrupted.
+    """Remove the temporary files of :func:`write_whole` calls that were interrupted.
 
-    A thread that still runs after an interrupt may create such files again.
+    A thread that still runs after the interrupt may create such files again.
     """
     for scratch in _INTERRUPTED:
         scratch.unlink(missing_ok=True)
@@ -188,7 +188,7 @@ def remove_interrupted() -> None:
 
 @contextmanager
 def named(path: Path) -> Iterator[None]:
-    """Add `path` to an OSError of the block if the error names no file, as for a full disk."""
+    """Add the file name `path` to an OSError of the ``with`` block that has none (a full disk)."""
     try:
         yield
     except OSError as error:
@@ -200,8 +200,8 @@ def named(path: Path) -> Iterator[None]:
 def take_lock(file: TextIO, *, wait: bool) -> bool:
     """Lock the open `file` against other processes until it is closed; return whether it is locked.
 
-    If another process has locked it, wait for the end of that lock, or return False without `wait`.
-    Raises OSError if the file system has no locks.
+    If another process has locked the file, the function waits for the end of this lock; if `wait`
+    is false, it returns False at once. Raises OSError if the file system has no locks.
     """
     try:
         fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
@@ -214,12 +214,12 @@ def take_lock(file: TextIO, *, wait: bool) -> bool:
 
 @contextmanager
 def alone_in(folder: Path) -> Iterator[None]:
-    """Keep other processes that use this function out of `folder` for the ``with`` block.
+    """Let only one process at a time write to `folder` in a ``with`` block of this function.
 
-    Processes of one machine wait for each other, and say so on standard error. A missing folder is
-    created. The block chooses names that are free, and writes the files with these names; it must
-    not use this function again. On a file system without locks nobody waits. Raises OSError if
-    nothing can be written to the folder.
+    Other processes of this machine wait at their blocks, and say so on standard error. So the block
+    can choose names that are free, and write the files with these names. It must not use this
+    function again. A missing folder is created. On a file system without locks no process waits.
+    Raises OSError if nothing can be written to the folder.
     """
     folder.mkdir(parents=True, exist_ok=True)
     place = folder / LOCK
@@ -275,8 +275,9 @@ def _is_at(file: TextIO, place: Path) -> bool:
 def free_suffix(taken: Callable[[str], bool]) -> str:
     """Return the first free suffix for the names of output files: empty, ``-2``, ``-3`` and so on.
 
-    `taken` returns whether files with a given suffix hold other results. For a suffix that stays
-    free until the files are written, choose it and write them in one block of :func:`alone_in`.
+    `taken` returns whether files with a given suffix exist and hold other results. Choose the
+    suffix and write the files in one block of :func:`alone_in`, so that no other process takes the
+    same suffix.
     """
     numbered = (f"-{number}" for number in itertools.count(2))
     return next(suffix for suffix in itertools.chain([""], numbered) if not taken(suffix))

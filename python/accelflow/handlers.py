@@ -13,10 +13,11 @@ __all__ = ["check_form", "find_setup", "set_up"]
 
 
 def find_setup(text: str) -> Callable[[Server], object]:
-    """Import and return the function that `text`, of the form ``MODULE:FUNCTION``, names.
+    """Import and return the user's function that `text` names in the form ``MODULE:FUNCTION``.
 
-    The module may be in the working directory. Raises InputError for a text of another form, a
-    module that cannot be imported, and an unknown function.
+    The function registers handlers on a server. The module may be in the working directory. Raises
+    InputError for a text of another form, a module that cannot be imported, and an unknown
+    function.
     """
     module, name = check_form(text)
     # Unlike `python -m`, an installed command does not find modules of the working directory.
@@ -45,7 +46,7 @@ def find_setup(text: str) -> Callable[[Server], object]:
 
 
 def check_form(text: str) -> tuple[str, str]:
-    """Return the module and the function that `text`, of the form ``MODULE:FUNCTION``, names.
+    """Split `text` of the form ``MODULE:FUNCTION`` into the two names, and return them.
 
     Raises InputError for a text of another form.
     """

@@ -40,10 +40,10 @@ def code_version() -> str:
 
 
 class KeptRuns:
-    """A folder with the saved results of simulations; a hash of the inputs names each file.
+    """A folder with saved results of simulations, so that equal simulations need not run again.
 
-    The hash covers everything that determines the results. Files appear atomically, so any number
-    of processes and threads may share the folder.
+    The name of each file is a hash of everything that determines the results. Files appear
+    atomically, so any number of processes and threads may share the folder.
     """
 
     def __init__(self, place: Path) -> None:
@@ -52,7 +52,7 @@ class KeptRuns:
         self._used: set[Path] = set()
 
     def find(self, scenario: Scenario, *settings: object) -> dict[str, Any] | None:
-        """Return the saved results of `scenario`, or None if the folder has none.
+        """Return the saved results of `scenario` with `settings`, or None if the folder has none.
 
         `settings` are all inputs that determine results besides the scenario. In the results,
         response times are numpy arrays. Raises AccelflowError for a damaged file.
@@ -92,7 +92,7 @@ class KeptRuns:
         write_whole(self._file(scenario, settings), lambda scratch: np.savez(scratch, **arrays))
 
     def clear(self) -> None:
-        """Delete the results that this object found or added.
+        """Delete the results that :meth:`find` has looked for or :meth:`add` has saved.
 
         Also deletes the folder if it is then empty.
         """

@@ -52,21 +52,21 @@ _POOL_NUMBERS: Final = (
 
 @dataclass(frozen=True, kw_only=True)
 class Pools:
-    """Settings of execution as an ensemble: each accelerator has its own threads and queues.
+    """Settings of threads and queues for the software accelerators of a server or client.
 
-    Each accelerator has `instances`. An instance has `workers` threads (`workers_of` overrides
-    their number by accelerator), an input queue of `queue_entries` and an overflow area of
-    `overflow_entries`. A step that finds all queues full runs on one of `core_workers` threads.
-    `policy` is the order of the queues: ``fifo`` (first in, first out), ``priority``, ``deadline``
-    (a late entry swaps places with one that has slack) or ``edf`` (earliest deadline first). With
-    `pinned`, each worker is bound to a core.
+    Each kind of accelerator (TCP, Encr, ...) has `instances` instances. An instance has `workers`
+    threads (`workers_of` sets another number by accelerator), an input queue of `queue_entries`
+    entries and an overflow area of `overflow_entries`. An accelerator call that finds all queues
+    full runs on one of `core_workers` threads, which act as cores. `policy` is the order of the
+    queues: ``fifo`` (first in, first out), ``priority``, ``deadline`` (a late entry swaps places
+    with one that has slack) or ``edf`` (earliest deadline first). With `pinned`, each worker is
+    bound to a core.
 
-    There are at most 65,536 core workers. All instances of one accelerator together also have at
-    most 65,536 workers.
+    Core workers are at most 65,536, and so are the workers of all instances of one accelerator.
 
-    If the payload at the start of a trace has fewer than `least_bytes` bytes, the trace runs on the
-    calling thread. Its offload would cost more than it saves (docs/ensemble.md, "Selective
-    offload").
+    A trace is a program of accelerator calls. If its payload at the start has fewer than
+    `least_bytes` bytes, the trace runs on the calling thread, since its offload would cost more
+    than it saves (docs/ensemble.md, "Selective offload").
     """
 
     workers: int = 1
@@ -101,20 +101,20 @@ class Pools:
 
 @dataclass(frozen=True, kw_only=True)
 class Steering:
-    """Settings of the workers that run handlers; LdB chooses a request's worker by `policy`.
+    """Settings of the threads (workers) that run a server's handlers, and how each is chosen.
 
-    A worker is a thread that runs one handler at a time.
+    A worker runs one handler at a time. The load-balancing accelerator, LdB, chooses the worker of
+    each request by `policy`.
 
-    ``affinity`` chooses the worker that a hash of the requested function selects. If that worker
-    would get over a quarter more requests than the mean, it chooses the next worker below this
-    bound. ``function_map`` considers the workers below the same bound that have the requested
-    function among their last `function_map_depth` functions, and chooses the one with the fewest
-    requests. If there is none, it chooses the one with the fewest requests of all workers
-    (Cerebros, section 4.3). ``round_robin`` chooses the next worker, and ``least_loaded`` the one
-    with the fewest requests.
+    ``affinity`` chooses the worker that a hash of the requested function selects, or if that worker
+    would have over 1.25 times the mean number of requests, the next worker below this bound.
+    ``function_map`` chooses among the workers below the same bound that have the requested function
+    among their last `function_map_depth` functions: the worker with the fewest requests. If there
+    is none, it chooses among all workers (Cerebros, section 4.3). ``round_robin`` chooses the next
+    worker, and ``least_loaded`` the one with the fewest requests.
 
-    By default there are as many `workers` as cores that the process may use, and at most 65,536.
-    With `pinned`, each worker is bound to one of the cores.
+    The default number of `workers` is that of the cores that the process may use; the largest is
+    65,536. With `pinned`, each worker is bound to one of the cores.
     """
 
     policy: SteeringPolicy = "affinity"
@@ -133,18 +133,19 @@ class Steering:
 
 @dataclass(frozen=True, kw_only=True)
 class RpcProcessor:
-    """Settings that replace the RPC accelerator by parts of Cerebros's RPC processor.
+    """Settings of a server's RPC accelerator: which parts of Cerebros's RPC processor it has.
 
-    The results of requests are the same.
+    They do not change the results of requests.
 
-    With `split_schema`, Dser records the positions of lists, maps and structs in Thrift arguments,
-    so that handlers in Rust can skip unread fields. Handlers in Python read everything.
+    With `split_schema`, the deserializer (Dser) records the positions of lists, maps and structs in
+    Thrift arguments, so that handlers in Rust can skip fields that they do not need. Handlers in
+    Python get all fields.
 
-    With `arena_bytes`, all requests share an area of memory of this size. A message reserves its
-    own size, plus `reservation_ratio` times that size for its decoded form, until its handler has
-    returned. If too little memory is free after `patience_s` seconds (rounded to nanoseconds), the
-    client receives a retryable error: the Thrift exception LOADSHEDDING (11), or gRPC's
-    REFUSED_STREAM. Oneway calls wait.
+    With `arena_bytes`, all requests share an area of memory of this size. Until its handler has
+    returned, a message reserves its own size in the area, and `reservation_ratio` times its size
+    for its decoded form. If too little memory is free after `patience_s` seconds (rounded to
+    nanoseconds), the client receives a retryable error: the Thrift exception LOADSHEDDING (11), or
+    gRPC's REFUSED_STREAM. Oneway calls wait.
 
     Source: Cerebros, sections 4.1 and 4.3; docs/server-reasons.md has the cost of each part.
     """
@@ -163,10 +164,11 @@ class RpcProcessor:
 
 @dataclass(frozen=True, kw_only=True)
 class Telemetry:
-    """Settings for the export of requests' spans to the collector at `endpoint`, by OTLP over HTTP.
+    """Settings for sending spans of distributed tracing to a collector, by OTLP over HTTP.
 
-    An example endpoint is ``http://127.0.0.1:4318/v1/traces``. `service` is the ``service.name`` in
-    the spans; `sample_ratio` is the share of requests that are sampled, from 0 to 1.
+    `endpoint` is the collector's address, such as ``http://127.0.0.1:4318/v1/traces``. `service` is
+    the ``service.name`` in the spans. `sample_ratio` is the share of requests that have spans, 0 to
+    1.
     """
 
     endpoint: str
@@ -182,12 +184,13 @@ class Telemetry:
 
 @dataclass(frozen=True, kw_only=True)
 class Fault:
-    """A fault that a server injects into steps of `accelerator` (TCP, Encr, Decr, RPC, Ser, ...).
+    """A fault that a server injects into calls of one software accelerator, for tests.
 
-    The fault affects the accelerator's `nth` step (from 1), or a random `share` of its steps (0 to
-    1), drawn with `seed`; a server refuses a fault with both or neither. `kind` is the effect: the
-    step fails as hardware would (``fail``), panics (``panic``), or takes `delay_s` seconds longer
-    (``delay``). After a failure or a panic, a core runs the trace again on the same input.
+    `accelerator` is TCP, Encr, Decr, RPC, Ser or another name. The fault affects either the
+    accelerator's `nth` call (from 1), or a random `share` of its calls (0 to 1), drawn with `seed`;
+    set one of the two. `kind` is the effect: the call fails as on broken hardware (``fail``),
+    panics (``panic``), or takes `delay_s` seconds longer (``delay``). After a failure or a panic, a
+    core runs the trace (the program that made the call) again on the same input.
     """
 
     accelerator: str

@@ -20,13 +20,13 @@ Traces: TypeAlias = _native.TraceLibrary | _native.TraceImage | str | PathLike[s
 
 @dataclass(frozen=True, slots=True)
 class ServerTraces:
-    """Your own traces for a server: a `library`, and the names of the traces that serve requests.
+    """Your own traces for a server, programs of accelerator calls that process its messages.
 
-    `library` is a library, an image, or the path of a file of traces. `receive` names the trace
-    that receives requests, and `respond` the one that sends responses. `respond_compressed` names
-    the one for compressed responses: by default `respond` if that is given, else the server's T3.
-    For a field that is None, the server uses the trace of `library` that has the same name as its
-    built-in trace, or without such a trace the built-in one.
+    `library` has the traces: a library, a linked image, or the path of a file. `receive` is the
+    name of the trace that receives requests, and `respond` of the trace that sends responses.
+    `respond_compressed` is for compressed responses: by default `respond` if that is given, else
+    the server's T3. For another field that is None, the server uses the trace in `library` with the
+    same name as its built-in trace, or if there is none, the built-in trace.
     """
 
     library: Traces
@@ -41,16 +41,16 @@ class ServerTraces:
 
 @dataclass(frozen=True, slots=True)
 class ClientTraces:
-    """Your own traces for a client: a `library`, and the names of the traces that make calls.
+    """Your own traces for a client, programs of accelerator calls that process its messages.
 
-    `library` is a library, an image, or the path of a file of traces. `call` names the trace that
-    sends a request; its tail leads to the trace `answer`, which receives the response. With gRPC,
-    `call` only encodes the request and has no tail, and `answer` only decodes the response: neither
-    has TCP. `oneway` names the trace that sends a request without a response (Thrift alone).
-    `call_compressed` and `oneway_compressed` name the traces for compressed requests: by default
-    `call` and `oneway` if they are given, else the built-in traces with Cmp. For another field
-    that is None, the client uses the trace of `library` that has the same name as its built-in
-    trace, or without such a trace the built-in one.
+    `library` has the traces: a library, a linked image, or the path of a file. The other fields are
+    names of traces. `call` sends a request and is followed (by its tail) by `answer`, which
+    receives the response. With gRPC, `call` only encodes the request and has no tail, and `answer`
+    only decodes the response: neither has TCP. `oneway` sends a request without a response (Thrift
+    only). `call_compressed` and `oneway_compressed` send compressed requests: by default `call` and
+    `oneway` if they are given, else the built-in traces with compression (Cmp). For another field
+    that is None, the client uses the trace in `library` with the same name as its built-in trace,
+    or if there is none, the built-in trace.
     """
 
     library: Traces

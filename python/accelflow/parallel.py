@@ -13,9 +13,9 @@ _T = TypeVar("_T")
 
 
 class Stop:
-    """A request to running simulations to stop.
+    """A switch that stops simulations which run on other threads.
 
-    Pass :meth:`look` to each simulation as its ``progress``.
+    Pass :meth:`look` to each simulation as its ``progress``; :meth:`issue` then ends them all.
     """
 
     def __init__(self) -> None:
@@ -23,21 +23,21 @@ class Stop:
         self._issued = threading.Event()
 
     def issue(self) -> None:
-        """Ask the simulations to stop."""
+        """Stop the simulations: their next :meth:`look` raises KeyboardInterrupt."""
         self._issued.set()
 
     def look(self, _done: int, _all: int) -> None:
-        """Raise KeyboardInterrupt after :meth:`issue`; called while a simulation runs."""
+        """Raise KeyboardInterrupt after :meth:`issue`. This is a ``progress`` for simulations."""
         if self._issued.is_set():
             raise KeyboardInterrupt
 
 
 def run_all(calls: Sequence[Callable[[], _T]], *, threads: int, stop: Stop) -> list[_T]:
-    """Return the results of `calls` in order, after running them on `threads` threads.
+    """Call all functions in `calls` on `threads` threads, and return their results in order.
 
-    If a call fails, or the calling thread is interrupted, the calls that have not begun are
-    cancelled, `stop` is issued, and the others are awaited. Raises the exception of a call that
-    failed, but not that of a call that `stop` ended.
+    If a call fails, or the calling thread is interrupted, calls that have not begun are cancelled,
+    and running ones are ended with `stop` and awaited. Raises the exception of a call that failed
+    by itself, not of one that `stop` ended.
     """
     with ThreadPoolExecutor(threads) as pool:
         futures: list[Future[_T]] = []

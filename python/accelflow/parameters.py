@@ -51,10 +51,10 @@ def accelerators() -> tuple[str, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class Choice:
-    """One of the values that a parameter may have: the number `value`, set by its `name`.
+    """One of the values that a parameter may have, if they are listed one by one.
 
-    `value` is its number in results. `name` is what users write, empty if they write the number.
-    `meaning` explains the choice, empty if name or number suffice.
+    `value` is its number in results. `name` is the name that users write, empty if they write the
+    number. `meaning` explains the choice; it is empty if name or number suffice.
     """
 
     value: float
@@ -69,15 +69,15 @@ class Choice:
 
 @dataclass(frozen=True, kw_only=True)
 class Parameter:
-    """A parameter of a simulator or model: its name, range, default and origin.
+    """A parameter of a simulator or model: its key, range, default, and the default's source.
 
-    `key` is its name. `kind` is number, whole, choice, switch or fixed (a constant of the model);
-    `whole` is true if values are whole numbers. Values are in `unit` (empty for a bare number),
-    from `min` to `max`, or one of `choices`; `allowed` describes them in words. Without a setting,
-    the value is `default`. `provenance` is the origin of the default: paper, derived, measured or
-    assumed. `source` names the place in the paper or elsewhere, and `why` has the arithmetic or the
-    reason. `also` is another spelling of the key, or empty: ``accelerator.TCP.pes`` for
-    ``pes.TCP``.
+    `key` is its name, and `also` another spelling of the name, or empty: ``accelerator.TCP.pes``
+    for ``pes.TCP``. Values are in `unit`, empty for a bare number. `kind` is number, whole, choice,
+    switch or fixed (a constant of the model). Without a setting, the value is `default`. Values are
+    from `min` to `max`, or one of `choices`; `whole` is true for whole numbers only, and `allowed`
+    has all this in words. `provenance` is the kind of source of the default: paper, derived,
+    measured or assumed. `source` names the place in the paper or elsewhere, and `why` has the
+    arithmetic or the reason.
     """
 
     key: str
@@ -107,10 +107,10 @@ class Parameter:
 
 @dataclass(frozen=True, kw_only=True)
 class Engine:
-    """One of accelflow's simulators and models, with its `parameters`.
+    """One of accelflow's simulators or models, and its `parameters`.
 
     `engine` is its identifier and `title` its name in tables. Keys of parameters begin with the
-    identifier and a dot. The simulated server is the exception: its keys have no prefix.
+    identifier and a dot; only those of the simulated server have no prefix.
     """
 
     engine: str
@@ -124,10 +124,10 @@ def parameters() -> list[Parameter]:
 
 
 def engines(tcp_cost_ns: float) -> list[Engine]:
-    """Return every simulator and model with its parameters, and last the profile `paper`.
+    """Return every simulator and model with its parameters, and last the profile ``paper``.
 
-    The profile has the costs of operations if one TCP operation takes `tcp_cost_ns` ns of core
-    time. Raises InputError if `tcp_cost_ns` is not a finite number.
+    The profile has the costs of all operations on a core by the paper's shares, if one operation of
+    TCP takes `tcp_cost_ns` ns. Raises InputError if `tcp_cost_ns` is not a finite number.
     """
     return list(_engines(_native.parameters(finite_number("tcp_cost_ns", tcp_cost_ns))))
 
@@ -164,10 +164,11 @@ def _parameter(row: Mapping[str, Any]) -> Parameter:
 def check_numbers(
     of: str, settings: object, fields: Iterable[str], *, group: str = "", place: str = ""
 ) -> None:
-    """Raise InputError unless the numbers in the fields `fields` of `settings` are allowed.
+    """Raise InputError unless the numbers in the given fields of `settings` are allowed.
 
-    The engine `of` has a parameter for each field, which says what is allowed. The parameter's key
-    ends with `group` and the field's name. The message begins with `place` and the field's name.
+    `fields` are the names of the fields. The simulator or model `of` has a parameter for each,
+    whose key ends with `group` and the field's name, and whose range counts. The message begins
+    with `place` and the field's name.
     """
     for name in fields:
         parameter, value = _parameter_of(of, f"{group}{name}"), getattr(settings, name)
@@ -181,10 +182,11 @@ def check_numbers(
 
 
 def check_count(of: str, name: str, value: int | None) -> None:
-    """Check a count for the parameter `name` of the engine `of`.
+    """Check that `value` is allowed as a count, such as a number of threads.
 
-    Raises InputError unless `value` is a whole number from 1 to the parameter's largest value, or
-    None, which stands for the default.
+    `name` is the count's parameter in the simulator or model `of`. Raises InputError unless `value`
+    is a whole number from 1 to the parameter's largest value, or None, which stands for the
+    default.
     """
     if value is not None:
         whole_number(name, value, 1, int(_parameter_of(of, name).max))
@@ -196,12 +198,12 @@ def _parameter_of(of: str, name: str) -> Parameter:
 
 
 def settings(tree: Mapping[str, Any], path: Path) -> dict[str, float]:
-    """Return the values that `tree`, the tables of a TOML file, sets, by key of the parameter.
+    """Return the parameters that a TOML file sets: values by the parameter's key.
 
-    The form is that of a chip's file: ``[accelerator]`` with ``pes = 4`` sets ``accelerator.pes``.
-    A choice is set by its name, such as ``core.balancing = "random"``. Raises InputError for an
-    unknown key, for a value that is not allowed, and for a key that is set twice. The message
-    begins with `path`, the file's path.
+    `tree` has the tables of the file at `path`. The form is that of a chip's file:
+    ``[accelerator]`` with ``pes = 4`` sets ``accelerator.pes``. A choice is set by its name, such
+    as ``core.balancing = "random"``. Raises InputError for an unknown key, for a value that is not
+    allowed, and for a key that is set twice. The message begins with `path`.
     """
     try:
         values = flattened(tree)
@@ -211,10 +213,10 @@ def settings(tree: Mapping[str, Any], path: Path) -> dict[str, float]:
 
 
 def flattened(tree: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values of nested tables by dotted key, such as ``accelerator.pes``.
+    """Return the values of the nested tables `tree` by key with dots, such as ``accelerator.pes``.
 
-    An empty table sets nothing. In the place of a parameter it is a value, for checks to refuse.
-    Raises InputError for a key that is set twice.
+    An empty table sets nothing. But an empty table in the place of a parameter's value is returned
+    as the value, so that later checks refuse it. Raises InputError for a key that is set twice.
     """
     found: dict[str, Any] = {}
     for key, value in _flatten(tree, ""):
@@ -241,10 +243,10 @@ def _groups() -> frozenset[str]:
 
 
 def canonical(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return `values` by the keys of the simulated server's parameters.
+    """Return `values` of the simulated server's parameters with the first spelling of each key.
 
-    ``accelerator.TCP.pes`` becomes ``pes.TCP``. Unknown keys stay, and so does the second spelling
-    of a parameter that is set twice, for checks to refuse.
+    ``accelerator.TCP.pes`` becomes ``pes.TCP``. Unknown keys stay as they are, and so does the
+    second spelling if the first is set, too: later checks refuse both.
     """
     keys = {each.also: each.key for each in parameters() if each.also}
     named = {name: keys.get(name, name) for name in values}
@@ -255,20 +257,22 @@ def canonical(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def configured(values: Mapping[str, Any], place: str = "") -> dict[str, float]:
-    """Return checked values of parameters of the simulated server, as numbers by key.
+    """Check `values` of the simulated server's parameters, and return them as numbers by key.
 
-    `values` has them by key. Either spelling of a key is allowed, the errors are those of
-    :func:`checked`, and `place` has the same meaning as there.
+    `values` has them by key, in either spelling: ``accelerator.TCP.pes`` or ``pes.TCP``. A choice
+    is set by its name. Raises InputError as :func:`checked` does, with a message that begins with
+    `place`.
     """
     return checked("simulation", values, place)
 
 
 def checked(engine: str, values: Mapping[str, Any], place: str = "") -> dict[str, float]:
-    """Check `values` for parameters of `engine`; return numbers by key without the engine's name.
+    """Check `values` of parameters of the simulator or model `engine`; return numbers by key.
 
-    A choice is set by its name. A parameter of one accelerator may have either spelling: the
-    results have ``pes.TCP`` for ``accelerator.TCP.pes``. Raises InputError for an unknown key, a
-    value that is not allowed, and a parameter that is set twice. The message begins with `place`.
+    Keys do not have the prefix of the engine's name. A choice is set by its name. A parameter of
+    one accelerator may have either spelling: the results have ``pes.TCP`` for
+    ``accelerator.TCP.pes``. Raises InputError for an unknown key, a value that is not allowed, and
+    a parameter that is set twice. The message begins with `place`.
     """
     if not isinstance(values, Mapping):
         raise refused(

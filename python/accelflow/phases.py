@@ -180,9 +180,10 @@ Arrivals: TypeAlias = (
 
 
 class OperationCost(TypedDict, total=False):
-    """The core time of an operation: `ns` per message plus `ns_per_byte` per uncompressed byte.
+    """The core time of an operation: `ns` plus `ns_per_byte` for each byte of its message.
 
-    `relative_error` is the standard error of a measured mean as a share of the mean.
+    Bytes count before compression. `relative_error` is the standard error of the mean, if it was
+    measured, as a share of the mean.
     """
 
     ns: float
@@ -238,7 +239,7 @@ Odds: TypeAlias = Mapping[str, Mapping[str, float]]
 
 
 class Retry(TypedDict):
-    """Retries of a chain: each attempt fails with the probability `odds`.
+    """Retries of a chain of traces: each attempt fails with the probability `odds`.
 
     There are up to `attempts` attempts in total, with pauses of `backoff_us` in between.
     """
@@ -249,14 +250,14 @@ class Retry(TypedDict):
 
 
 class ChainOptions(TypedDict, total=False):
-    """The optional fields of a chain.
+    """The optional fields of a chain of traces in a service's path.
 
-    `facts` are the values of payload fields that the chain's branches test, and `odds` the
-    probabilities that such fields are 1. `sizes` are the sizes of the chain's messages. `times`
-    equal chains run in parallel. `waits` maps a trace that receives the answer of another server to
-    the time until the answer comes. `calls` names a service of the workload that answers; if it
-    runs on another server, each message takes the time `network`. The request does not wait for a
-    `detached` chain. `retry` repeats failed attempts.
+    `times` equal chains run in parallel. `facts` are the values of payload fields that the chain's
+    branches test, and `odds` the probabilities that such fields are 1. `sizes` are the sizes of the
+    chain's messages. `waits` maps each trace that receives the answer of another server to the time
+    until this answer comes. `calls` names a service of the workload that answers instead; if the
+    service runs on another server, each message takes the time `network`. If `detached`, the
+    request does not wait for the chain. `retry` repeats failed attempts.
     """
 
     times: int
@@ -271,13 +272,13 @@ class ChainOptions(TypedDict, total=False):
 
 
 class Chain(ChainOptions):
-    """A phase that runs `trace` and all further traces that its tails lead to."""
+    """A phase that runs a chain of traces: `trace`, and all traces that follow it."""
 
     trace: Required[str]
 
 
 class Parallel(TypedDict):
-    """Different chains in parallel; the phase ends with the last of them."""
+    """A phase that runs several chains of traces in parallel, and ends with the last of them."""
 
     parallel: Sequence[Chain]
 
@@ -289,10 +290,10 @@ class Timed(TypedDict):
 
 
 class Cpu(TypedDict):
-    """Application logic on a core: a distribution of its time, or True.
+    """A phase of application logic on a core: `cpu` is the distribution of its time, or True.
 
-    With True, the phase takes an equal part of the service's `app_us`, or else of the application
-    time in the service's costs.
+    Phases with True share the service's `app_us` equally, or else the application time in the
+    service's costs.
     """
 
     cpu: Literal[True] | Times
@@ -303,10 +304,11 @@ Phase: TypeAlias = Chain | Parallel | Timed | Cpu
 
 
 class Defaults(TypedDict, total=False):
-    """The values of fields that a workload's services leave out.
+    """A workload's values for fields that its services leave out.
 
-    The fields are those of :class:`accelflow.services.Service`. In addition, `rates` names how the
-    services share the rate, and `network` is the time of a message between two servers.
+    Most have the meaning of the fields of :class:`accelflow.services.Service`. `rates` names the
+    rule by which the services share the mean rate, and `network` is the time of a message between
+    two servers.
     """
 
     rate_rps: float

@@ -37,7 +37,7 @@ _REFERENCE: Final = re.compile(r'(?<=")[a-z][0-9a-f]{10}(?=")|(?<=#)[a-z][0-9a-f
 
 
 def plot(width: float, height: float) -> tuple[Figure, Axes]:
-    """Return an empty plot with axes, `width` and `height` in inches."""
+    """Return an empty plot, a figure with its axes. `width` and `height` are in inches."""
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
     return figure, figure.add_subplot()
@@ -46,9 +46,9 @@ def plot(width: float, height: float) -> tuple[Figure, Axes]:
 def save(figure: Figure, path: Path, dpi: float = 160) -> Path:
     """Write `figure` to `path`, as PNG or SVG by its suffix, and return `path`.
 
-    Equal drawings give equal bytes: files contain no date and no version, and coordinates are
-    rounded, since their last digits differ between machines. Raises OSError if the file cannot be
-    written.
+    Equal drawings give equal files on all machines: files contain no date and no version, and
+    coordinates are rounded, since their last digits differ between machines. Raises OSError if the
+    file cannot be written.
     """
     svg = path.suffix == ".svg"
     metadata = {"Date": None} if svg else {"Software": None}

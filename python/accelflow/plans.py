@@ -54,7 +54,7 @@ class PlanError(InputError):
 
 
 def read_toml(path: str | PathLike[str]) -> FromFile:
-    """Read a plan from a TOML file.
+    """Read a plan for :func:`accelflow.arcus.plan` from a TOML file.
 
     Raises InputError for text that is not TOML, and OSError for a file that cannot be read.
     """
@@ -82,10 +82,10 @@ def read_json(path: str | PathLike[str]) -> FromFile:
 
 @contextmanager
 def plans_place(source: object) -> Iterator[None]:
-    """Put file, line and column before errors of the ``with`` block, if `source` is from a file.
+    """Add file, line and column to errors of the ``with`` block about values of `source`.
 
-    `source` is a plan, or a result of :func:`accelflow.arcus.profile`. Only messages about a value
-    of a plan have line and column.
+    `source` is a plan or a result of :func:`accelflow.arcus.profile`. If it does not come from a
+    file, errors are unchanged. Only errors about a value of a plan get line and column.
     """
     try:
         yield
@@ -101,7 +101,7 @@ def plans_place(source: object) -> Iterator[None]:
 
 
 def plan_json(request: object) -> str:
-    """Return the plan `request` as JSON, after its values were checked.
+    """Check the plan `request` for :func:`accelflow.arcus.plan`, and return it as JSON.
 
     Raises PlanError for a plan that is not allowed; the message names the table, the field, the
     value and the rule.
@@ -134,5 +134,5 @@ def _plain(value: object, place: str, keys: tuple[str | int, ...]) -> object:
 
 
 def plan_schema() -> str:
-    """Return the JSON Schema of plan files, as text that ends with a newline."""
+    """Return the JSON Schema of files with plans for `accelflow arcus`, as text with a newline."""
     return _native.arcus_plan_schema()

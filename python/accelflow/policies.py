@@ -42,11 +42,12 @@ MAX_NAME: Final = 60
 
 
 class QueuePolicy:
-    """Base class of queue orders in Python. Derive from it, and define `choose`.
+    """Base class for orders of accelerators' queues in Python. Derive from it, and define `choose`.
 
-    A system with this policy is called ``SYSTEM+NAME``, such as ``accelflow+NAME``. `name` defaults
-    to the name of the class. With `deadlines`, operations have deadlines, derived from the SLOs of
-    services as for the native policy ``edf``. The results then count missed deadlines.
+    In results, a system with this policy is called ``SYSTEM+NAME``, such as ``accelflow+NAME``.
+    `name` defaults to the name of the class. With `deadlines`, operations have deadlines, derived
+    from the SLOs of services as for the built-in policy ``edf``. The results then count missed
+    deadlines.
     """
 
     name: ClassVar[str] = ""
@@ -69,10 +70,10 @@ class QueuePolicy:
 
 @dataclass(frozen=True, slots=True)
 class ManagerVisit:
-    """The use of RELIEF's central manager for one decision.
+    """The time that RELIEF's central manager spends on one decision.
 
     The manager serves nothing else for `occupancy_ns`. The decision takes effect `latency_ns` after
-    the manager begins, but not before `occupancy_ns` have passed.
+    the manager has begun; if `occupancy_ns` is longer, after that time.
     """
 
     occupancy_ns: float
@@ -81,12 +82,12 @@ class ManagerVisit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """Who handles a completed operation, and for how long: dispatcher, manager and core, in order.
+    """How long dispatcher, manager and core work, in this order, to find what follows an operation.
 
-    The accelerator's output dispatcher takes `dispatcher_ns` and executes `instructions`, which are
-    only counted. The visit to the `manager` follows, if there is one, and then `core_ns` on the
-    request's core, while the trace waits. `background_ns` is further time on that core, for which
-    the trace does not wait.
+    First, the accelerator's output dispatcher takes `dispatcher_ns`; its number of `instructions`
+    is only counted. Then the central `manager` decides, if this is not None. Then the request's
+    core works for `core_ns`. The trace waits for all three. It does not wait for `background_ns`,
+    further time on that core.
     """
 
     dispatcher_ns: float = 0.0
@@ -101,14 +102,13 @@ class Properties:
     """The properties of an orchestrator that are fixed during a simulation.
 
     `accelerated`: if false, cores execute every operation, and the other properties have no effect.
-    `parks`: a trace that waits for a message keeps a queue entry of an accelerator; if false,
-    it takes an entry when the message has arrived. `queueing`: each accelerator has queues, or
-    all share a ``central`` queue at the manager; every decision is then made by the manager.
-    `policy`: the order of queues unless the scenario sets one. `start_ns`: core time to start a
-    chain of traces. `submission`: the visit to the manager before a chain starts (None: no
-    visit). `requests`: how a core learns that an accelerator needs a decision. `notification`:
-    how a core learns that a trace has ended. `notified_ns`: core time to handle that
-    notification.
+    `parks`: a trace that waits for a message keeps its entry in an accelerator's queue; if false,
+    it takes an entry when the message has arrived. `queueing`: each accelerator has queues, or all
+    share a ``central`` queue at the manager, which then makes every decision. `policy`: the order
+    of queues, if the scenario sets none. `start_ns`: core time to start a chain of traces.
+    `submission`: the manager's time before a chain starts (None: the manager takes no part).
+    `requests`: how a core learns that an accelerator needs its decision. `notification`: how a core
+    learns that a trace has ended. `notified_ns`: core time to handle the end of a trace.
     """
 
     accelerated: bool = True
@@ -123,11 +123,12 @@ class Properties:
 
 
 class Orchestrator:
-    """The base class of orchestrators in Python. Override `properties`, `decide` or both.
+    """Base class for orchestrators in Python: rules for who decides an operation's successor.
 
-    A method that is not overridden behaves like the native system `like`, an identifier of
-    :func:`accelflow.simulation.systems`. `name` is the identifier in results, by default the name
-    of the class. `queue` is a :class:`QueuePolicy` for the accelerators' queues, or its class.
+    Override `properties`, `decide` or both. A method that is not overridden behaves like the
+    built-in system `like`, an identifier of :func:`accelflow.simulation.systems`. `name` is the
+    identifier in results, by default the name of the class. `queue` is a :class:`QueuePolicy` for
+    the accelerators' queues, or its class.
     """
 
     name: ClassVar[str] = ""
@@ -135,13 +136,16 @@ class Orchestrator:
     queue: ClassVar[QueuePolicySource | None] = None
 
     def properties(self, server: SimulatedServer) -> Properties:
-        """Return the fixed properties on `server`; called once, when a simulation begins."""
+        """Return the orchestrator's fixed properties on the simulated `server`.
+
+        The simulator calls this once, when a simulation begins.
+        """
         return _properties(server, self.like)
 
     def decide(self, completion: Completion, server: SimulatedServer) -> Decision:
-        """Return who handles the end of an operation, `completion`, and for how long.
+        """Return which units find the successor of an ended operation, and how long they work.
 
-        The simulator calls this whenever an operation ends.
+        The simulator calls this whenever an operation ends; `completion` describes the operation.
         """
         dispatcher_ns, instructions, manager, core_ns, background_ns = server.decision(
             self.like, completion
@@ -163,11 +167,12 @@ OrchestratorSource: TypeAlias = Orchestrator | Callable[[], Orchestrator]
 
 @dataclass(kw_only=True)
 class System:
-    """A system whose orchestrator or queue order is written in Python, for the simulator to call.
+    """A simulated system whose orchestrator or queue order is written in Python.
 
-    `name` is its identifier in results, and `like` the native system for all that the Python
+    `name` is its identifier in results, and `like` the built-in system for all that the Python
     classes do not override. `place` is the argument that named the system. `orchestrator` and
-    `queue` are functions that make the objects for one simulation; None: as the native system.
+    `queue` make the objects for one simulation (None: as in the built-in system). `classes` names
+    the Python classes.
     """
 
     name: str
@@ -187,10 +192,11 @@ class System:
     def begin(
         self, server: SimulatedServer
     ) -> tuple[Properties, Callable[..., Decision] | None, Callable[..., int] | None, bool]:
-        """Make the orchestrator and the queue order of one simulation.
+        """Make the orchestrator and the queue order for one simulation on `server`.
 
-        Returns the fixed properties, the methods that decide and choose (None: those of the native
-        system), and whether operations have deadlines.
+        Returns the orchestrator's fixed properties, its method `decide`, the queue order's method
+        `choose` (None: the built-in system decides or chooses), and whether operations have
+        deadlines.
         """
         self._thread = threading.get_ident()
         properties, decide, queue = _properties(server, self.like), None, None
@@ -216,7 +222,7 @@ class System:
         return properties, decide, queue.choose, bool(queue.deadlines)
 
     def failed(self, place: str, error: BaseException) -> str:
-        """Return the error message for an exception that the user's method `place` raised.
+        """Return the error message for an exception that the user's method called `place` raised.
 
         The exception ends the simulation.
         """
@@ -250,10 +256,11 @@ def systems_in_python(
     policies: Mapping[str, QueuePolicySource | Iterable[QueuePolicySource]] | None,
     orchestrators: Iterable[OrchestratorSource],
 ) -> list[System]:
-    """Return the systems with queue orders or orchestrators in Python.
+    """Return the systems that result from queue orders and orchestrators in Python.
 
-    `policies` maps native systems to queue orders. Raises InputError for a value that is not a
-    policy, an unknown system, and a name that is taken.
+    `policies` maps built-in systems to queue orders: each pair is a system. Each of `orchestrators`
+    is a system, too. Raises InputError for a value that is not a policy or an orchestrator, an
+    unknown system, and a name that is taken.
     """
     if not isinstance(policies, Mapping | None):
         raise refused("policies", policies, "must map names of systems to queue policies")

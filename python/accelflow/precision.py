@@ -52,10 +52,10 @@ _MARGIN: Final = 1.1
 
 @dataclass(frozen=True, kw_only=True)
 class Precision:
-    """A requested precision: the widest 95 % confidence interval that a measure may have.
+    """A requested precision of results: the widest 95 % confidence interval that is accepted.
 
-    `measure` is mean, p99 or p999. `ratio` is half the width of the interval as a share of the
-    measure's value: 0.02 is 2 %.
+    `measure` is the measure of response times that counts: mean, p99 or p999. `ratio` is half the
+    width of the interval as a share of the measure's value: 0.02 is 2 %.
     """
 
     measure: str
@@ -72,9 +72,10 @@ class Precision:
         return MEASURES[self.measure]
 
     def tail_share(self, seeds: int) -> float:
-        """Return the share of the longest response times that a simulation must keep.
+        """Return which share of all response times, the longest, a simulation must keep (0 to 1).
 
-        The share suffices even if all responses beyond the percentile belong to one of the `seeds`.
+        With these, the percentile over all `seeds` seeds can be computed, even if all responses
+        beyond it belong to one seed.
         """
         if self.thousandths is None:
             return 0.0
@@ -83,10 +84,11 @@ class Precision:
 
 @dataclass(frozen=True, kw_only=True)
 class Reached:
-    """The precision that simulations reached: their relatively widest confidence interval.
+    """The precision that simulations have reached: that of the widest confidence interval.
 
-    Each service has an interval under each system. `ratio` is half the width of the widest interval
-    as a share of its mean, and `name` names its service and system.
+    Each service has an interval under each system. `ratio` is half the width of an interval as a
+    share of its mean, for the interval with the largest such ratio. `name` names the interval's
+    service and system.
     """
 
     ratio: float
@@ -124,9 +126,10 @@ def first_requests(precision: Precision) -> int:
 
 
 def reached(found: Mapping[str, tuple[float, float]]) -> Reached:
-    """Return the confidence interval that is widest in relation to its mean.
+    """Return the precision of results: that of the widest confidence interval among `found`.
 
-    `found` maps names of values to their intervals, each (mean, half width).
+    `found` maps names of values to their intervals, each (mean, half width). Widths are compared in
+    relation to the mean.
     """
     ratios = {name: half / mean if mean else 0.0 for name, (mean, half) in found.items()}
     widest = max(ratios, key=lambda name: ratios[name], default="")
@@ -134,9 +137,9 @@ def reached(found: Mapping[str, tuple[float, float]]) -> Reached:
 
 
 def next_requests(requests: int, found: Reached, precision: Precision) -> int:
-    """Return the run length, in requests of each service, that should reach `precision`.
+    """Return how many requests of each service the next run should have to reach `precision`.
 
-    `found` is the precision that runs of `requests` requests reached.
+    `found` is the precision that runs of `requests` requests have reached.
     """
     growth = (found.ratio / precision.ratio) ** 2 * _MARGIN
     return math.ceil(requests * min(max(growth, _LEAST_GROWTH), _MOST_GROWTH))
@@ -147,12 +150,12 @@ def until_precise(
     replicate: Callable[[int], Mapping[str, tuple[float, float]]],
     most_requests: int = _MOST_REQUESTS,
 ) -> Iterator[tuple[int, Reached]]:
-    """Simulate longer and longer runs until `precision` is reached; yield each round's outcome.
+    """Simulate longer and longer runs until `precision` is reached; yield the outcome of each.
 
-    The outcome is the number of requests of each service and the precision reached. `replicate`
-    takes this number and simulates all replications. It returns, for each value by name, the mean
-    over the replications and the half width of the confidence interval. Raises AccelflowError if a
-    run would have more than `most_requests`.
+    An outcome is the number of requests of each service, and the precision reached. `replicate`
+    takes this number of requests, simulates all replications (seeds), and returns, for each value
+    by name, the mean over the replications and the half width of the confidence interval. Raises
+    AccelflowError if a run would have more than `most_requests`.
     """
     requests = first_requests(precision)
     while True:
@@ -170,9 +173,9 @@ def until_precise(
 
 
 def check_replications(seeds: int) -> int:
-    """Return `seeds`, or the default number of seeds if `seeds` is 1.
+    """Return the number of seeds for a run to a precision: `seeds`, or the default if it is 1.
 
-    Raises InputError for any other number below five.
+    Raises InputError for another number below five.
     """
     if seeds == 1:
         return REPLICATIONS

@@ -8,10 +8,11 @@ __all__ = ["completed"]
 
 
 def completed(text: str, base: str) -> str:
-    """Update the recording `base` with the newer recording `text`, and return the result.
+    """Merge two recordings of operations' costs: put the services of `text` into `base`.
 
-    Services of `text` replace those of `base` with the same name; new ones follow at the end.
-    Machine and date are those of `text`. Raises AccelflowError for a text that is not a recording.
+    Both are texts of recordings. A service that both have is that of `text`; services that only
+    `text` has follow at the end. Machine and date are those of `text`. Returns the merged text.
+    Raises AccelflowError for a text that is not a recording.
     """
     for recording in (text, base):
         _native.check_recording(recording)

@@ -60,9 +60,10 @@ def relief_suite(
     warmup: int = 30,
     seed: int = 1,
 ) -> dict[str, Any]:
-    """Simulate RELIEF's suite of applications under RELIEF and AccelFlow.
+    """Simulate the applications of the RELIEF paper under RELIEF and AccelFlow, and compare them.
 
-    Returns throughputs, the ratios of AccelFlow's to RELIEF's, and the means of these ratios.
+    Returns a dict with throughputs, the ratios of AccelFlow's to RELIEF's, and the means of these
+    ratios.
 
     `reading`, a key of :data:`READINGS`, is an interpretation of the paper: ``release``, RELIEF's
     published code, whose manager takes 2.0 us per interrupt; ``text``, with 1.5 us per task as in
@@ -71,11 +72,11 @@ def relief_suite(
     default all five. Each run has `graphs` task graphs, and percentiles exclude the first `warmup`.
     `seed` is that of random arrivals.
 
-    ``applications[i].ratio`` and ``means`` have the keys of :data:`DEFINITIONS` and ``bound``: the
-    throughput if the bottleneck unit computes all the time, divided by RELIEF's with one graph at a
-    time. If RELIEF meets the deadline at no rate, the ratio is None and excluded from the means.
-    With fewer than :data:`LEAST_COUNTED` graphs after the warm-up, ratios are only those of the
-    start of a run.
+    In the result, ``applications[i].ratio`` and ``means`` have a ratio for each key of
+    :data:`DEFINITIONS`, and for ``bound``: the throughput if the bottleneck unit computes all the
+    time, divided by RELIEF's with one graph at a time. If RELIEF meets the deadline at no rate, the
+    ratio is None and excluded from the means. With fewer than :data:`LEAST_COUNTED` graphs after
+    the warm-up, ratios are only those of the start of a run.
 
     Raises InputError for an unknown reading or application and for lengths that are not allowed.
     """

@@ -43,12 +43,13 @@ _SCOPE: Final[ContextVar[_native.Scope | None]] = ContextVar("accelflow-scope", 
 
 
 def within_request(work: Callable[_P, _T]) -> Callable[_P, _T]:
-    """Return `work` as a function that belongs to the current request on any thread.
+    """Return `work` as a function that works for the current request on whatever thread it runs.
 
-    Calls by the returned function keep the request's deadline, distributed trace and tenant, with
-    the tenant's priority and limit on concurrent chains. A coroutine function stays a coroutine
-    function. Outside handlers, and for requests without any of these, `work` is returned unchanged.
-    Raises InputError for generator functions, whose work is spread over several calls.
+    Use it for functions that a handler passes to other threads. Calls of services by the returned
+    function keep the request's deadline, distributed trace and tenant, with the tenant's priority
+    and limit on concurrent chains of traces. A coroutine function stays a coroutine function.
+    Outside handlers, and for requests without any of these, `work` is returned unchanged. Raises
+    InputError for generator functions, whose work is spread over several calls.
     """
     if inspect.isgeneratorfunction(work) or inspect.isasyncgenfunction(work):
         raise refused("work", work, "must not be a generator function")
@@ -82,16 +83,16 @@ def _entered(scope: _native.Scope) -> Iterator[None]:
 
 
 def current_scope() -> _native.Scope | None:
-    """Return the native handle of the request that this coroutine or thread works for.
+    """Return the request that this coroutine or thread works for, as a native handle.
 
-    None outside requests.
+    Returns None if it works for no request.
     """
     return _SCOPE.get() or _native.current_scope()
 
 
 @dataclass(frozen=True)
 class Settled(Generic[_T]):
-    """The outcome of a coroutine: its `value`, or the exception that it `raised`."""
+    """The outcome of a coroutine: its result `value`, or the exception that it `raised`."""
 
     value: _T | None
     raised: BaseException | None
@@ -104,7 +105,7 @@ class Settled(Generic[_T]):
 
 
 async def in_scope(scope: _native.Scope | None, coroutine: Coroutine[Any, Any, _T]) -> Settled[_T]:
-    """Run a handler's coroutine in its own task for the request of `scope`; return its outcome."""
+    """Await a handler's `coroutine` as work for the request `scope`, and return its outcome."""
     _SCOPE.set(scope)
     try:
         return Settled(await coroutine, None)
@@ -114,7 +115,7 @@ async def in_scope(scope: _native.Scope | None, coroutine: Coroutine[Any, Any, _
 
 
 def pairs(metadata: Metadata | None) -> list[tuple[str, str | bytes]]:
-    """Return metadata, a mapping or pairs, as pairs of name and value; None is empty metadata.
+    """Return gRPC `metadata`, a mapping or pairs, as a list of pairs (name, value); empty for None.
 
     Raises InputError for metadata of another type, and for an entry that is not a pair of a name
     and text or bytes.

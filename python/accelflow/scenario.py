@@ -110,7 +110,7 @@ Limit: TypeAlias = arcus.RateLimiter | Shaping
 
 
 class HasDocument(Protocol):
-    """An object that converts itself to the content of a file, such as a workload in Python."""
+    """An object that can return the content of its file as a dict, such as a workload."""
 
     def to_document(self) -> Mapping[str, Any]:
         """Return the content of the file as mappings, lists, strings and numbers."""
@@ -118,39 +118,40 @@ class HasDocument(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Scenario:
-    """The settings of a comparison. The defaults are those of `accelflow compare`.
+    """The settings of a simulated comparison; the defaults are those of `accelflow compare`.
 
     `workload` is a suite's name, or the path of a workload's file (docs/workloads.md) ending in
-    ``.toml`` or ``.json``. It may also be the tree of such a file
-    (:func:`accelflow.workload.load_workload`), or an object whose method ``to_document`` returns a
-    tree. Fields that are None take the workload's values.
+    ``.toml`` or ``.json``. It may also be the content of such a file as a dict
+    (:func:`accelflow.workload.load_workload`), or an object whose method ``to_document`` returns
+    such a dict. Fields that are None take the workload's values.
 
-    `orchestrators` are identifiers of :func:`accelflow.simulation.systems`, also in the paper's
-    spelling; if empty, those of :func:`accelflow.simulation.orchestrators`. `services` are names;
-    if empty, all services of the workload.
+    `orchestrators` are the systems to compare: identifiers or names of
+    :func:`accelflow.simulation.systems`; if empty, those of
+    :func:`accelflow.simulation.orchestrators`. `services` are names; if empty, all services of the
+    workload.
 
-    `profile` is the source of costs: ``measured``, from the services' operations on real bytes on
-    this machine (:func:`accelflow.calibration.calibrated`; socialnetwork only), or ``paper``, the
-    paper's shares and `tcp_cost_ns`, the cost of TCP on a core. The workload sets the default:
-    measured for socialnetwork, paper for the other suites. With `recording`, the text of a
-    recording (docs/recording-format.md), costs and sizes are the recording's; together with the
-    profile ``measured``, it is a recording of this machine. `recorded_times` is ``median`` (the
-    default: equal for all requests) or ``distribution``: times are drawn for each request, and the
-    time outside of steps is added.
+    `profile` is the source of the operations' costs on a core: ``measured`` on real bytes on this
+    machine (:func:`accelflow.calibration.calibrated`; socialnetwork only), or ``paper``, the
+    paper's shares with `tcp_cost_ns` ns for TCP. The workload sets the default: measured for
+    socialnetwork, paper for the other suites. With `recording`, the text of a recording
+    (docs/recording-format.md), costs and sizes are the recording's; together with the profile
+    ``measured``, it is a recording of this machine. `recorded_times` is ``median`` (the default:
+    times are equal for all requests) or ``distribution`` (times are drawn for each request, and the
+    time outside of operations is added).
 
     `placement` is ``colocated`` (all services on one server) or ``isolated`` (a server each).
     `arrivals` is the arrival process, by default that of the workload, else ``poisson``. `seed` is
     the seed of everything random.
 
-    `rate_rps` is the mean rate over the services that clients call; services called only by others
-    do not count. The default is the paper's for the suites, and 800 for serverless functions.
-    `rates` is how the services share it. The default is Alibaba's rates for the paper's production
+    `rate_rps` is the mean rate of the services that clients call, in requests per second. The
+    default is the paper's for the suites, and 800 for serverless functions. `rates` names the rule
+    by which the services share this rate. The default is Alibaba's rates for the paper's production
     experiment (socialnetwork with the profile ``paper`` and no `rate_rps`; section VI), the
     services' ``own`` rates if they have any, and otherwise equal rates. `rates_rps`, the rate of
-    each service by name, replaces both. `requests` is the number of requests of each
-    service. The first `warmup` of them (default: a tenth) are not counted. With `by_rate` (default:
-    if rates differ), these numbers are those of a service with the mean rate; all services run for
-    the same time, so that each has requests in proportion to its rate.
+    each service by name, replaces both. `requests` is the number of requests of each service. The
+    first `warmup` of them (default: a tenth) are not counted. With `by_rate` (default: if rates
+    differ), both numbers are for a service with the mean rate; all services run for the same time,
+    so that each has requests in proportion to its rate.
 
     `sizes` names the data set of payload sizes. The default is socialnetwork's own messages for
     that suite ("we run 8 SocialNetwork services", section VI), and fleet for the others. `facts`
@@ -167,9 +168,9 @@ class Scenario:
     entry that would be late swaps places with one that has slack) or edf (earliest deadline first).
     `slo_us` has the SLOs of services. The SLO of other services is set by the workload, or is
     `slo_factor` times the mean response time on an idle server with AccelFlow (None: no SLO).
-    `tenants` and `priorities` (higher goes first) are numbers by service, 0 for those that are not
-    named. `shaping` maps tenants to limits of ARCUS's traffic shaper. A starting trace takes one
-    token, or with the unit bytes one per byte that its first operation reads.
+    `tenants` and `priorities` (higher goes first) map services to numbers, by default 0. `shaping`
+    maps tenants to rate limits (token buckets, as in ARCUS). A trace takes one token when it
+    starts, or with the unit bytes one per byte that its first operation reads.
     ``Shaping(accelerator_s_per_s=...)`` limits a tenant's accelerator time as in a server: the time
     that its operations take on idle elements, predicted when a trace starts and corrected when it
     has ended. With several limits, one in each unit, a trace starts when all have enough tokens.
@@ -205,7 +206,7 @@ class Scenario:
 
     @property
     def costs(self) -> str:
-        """The source of costs: ``paper``, ``measured``, or ``recording`` if one is given."""
+        """The source of operations' costs: ``paper``, ``measured``, or ``recording`` if given."""
         return str(resolved(self)["costs"])
 
     @property
@@ -226,7 +227,7 @@ class Scenario:
 
     @property
     def shares(self) -> str:
-        """How services share the rate: `rates`, or its default for the workload."""
+        """The rule by which services share the mean rate: `rates`, or the workload's default."""
         return str(resolved(self)["rates"])
 
     @property
@@ -236,7 +237,7 @@ class Scenario:
 
     @property
     def payload_sizes(self) -> str:
-        """The source of payload sizes: `sizes`, or its default for the workload."""
+        """The name of the data set of payload sizes: `sizes`, or its default for the workload."""
         return str(resolved(self)["sizes"])
 
     @property
@@ -246,7 +247,7 @@ class Scenario:
 
 
 class Fields(TypedDict, total=False):
-    """The fields of :class:`Scenario` except its workload and orchestrators; see there."""
+    """The fields of :class:`Scenario` as keyword arguments, without workload and orchestrators."""
 
     services: Sequence[str]
     placement: str
@@ -311,8 +312,8 @@ def _checked(text: str) -> str:
 def hashed(scenario: Scenario) -> str:
     """Return the hash of everything that the results of `scenario` depend on.
 
-    Scenarios with the same hash have the same results in the same version of accelflow. A value
-    that is set to its default counts as not set. Raises InputError for a value that is not allowed.
+    Scenarios with the same hash have the same results in one version of accelflow. A value that is
+    set to its default counts as left out. Raises InputError for a value that is not allowed.
     """
     text = document(scenario)
     try:
@@ -569,9 +570,9 @@ def scenario_schema() -> str:
 
 
 def fields_schema(names: Iterable[str]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the JSON Schema of a table with the fields `names` of a scenario, and its definitions.
+    """Return the JSON Schema of a table with the scenario's fields `names`, and its definitions.
 
-    Such a table of another file may name files, and nest the parameters in ``config``.
+    In such a table of another file, fields may name files, and ``config`` may nest parameters.
     """
     tree = json.loads(_native.scenario_schema())
     found = {name: tree["properties"][name] for name in names}

@@ -93,25 +93,27 @@ class _Settings:
 
 
 class Server:
-    """Serves the functions of a `.thrift` file, or the methods of a `.proto` file with gRPC.
+    """A server for the functions of a `.thrift` file, or the gRPC methods of a `.proto` file.
 
-    Included files are looked up in the folder of `interface`, then in `include_dirs`.
+    `interface` is the path of this file. Files that it includes are looked up in its folder, then
+    in `include_dirs`.
 
-    Clients use framed Thrift (binary or compact) or gRPC, over TCP. With `tls`, they must use TLS
-    1.3. `limits` and `timeouts` bound the resources of clients, `execution` chooses the serving
-    threads, and `observability` is for operators; :class:`Tls`, :class:`Limits`, :class:`Timeouts`,
-    :class:`Execution` and :class:`Observability` describe the settings.
+    Clients use framed Thrift (binary or compact) or gRPC, over TCP. With `tls` (:class:`Tls`), they
+    must use TLS 1.3. `limits` (:class:`Limits`) and `timeouts` (:class:`Timeouts`) bound the
+    resources of clients. `execution` (:class:`Execution`) chooses the serving threads, and
+    `observability` (:class:`Observability`) is for operators.
 
     `compression` of replies is "never", "like_request" (if the request was compressed) or "always".
-    With `tenants`, the server limits each tenant's traffic before processing. With `control`,
-    ARCUS's control plane sets the limits so that promises (:class:`Slo`) are kept.
+    With `tenants`, the server limits the traffic of each tenant (a customer) before processing.
+    With `control`, a control plane as in the ARCUS paper sets these limits so that promises to
+    tenants (:class:`Slo`) are kept.
 
-    With `errors_to_caller`, an exception of a service that a handler calls goes directly to the
-    client whose request the handler serves: by the trace T10_error, or with gRPC as a status. The
-    handler's call ends with a CallError of the reason ``answered``.
+    A handler may call other services. With `errors_to_caller`, an exception of such a service goes
+    directly to the client whose request the handler serves: by the trace T10_error, or with gRPC as
+    a status. The handler's call then ends with a CallError of the reason ``answered``.
 
-    With `traces` (:class:`ServerTraces`), requests are served with your own traces. Unsuitable
-    traces are refused with the reason.
+    With `traces` (:class:`ServerTraces`), requests are served with your own traces (programs of
+    accelerator calls). Unsuitable traces are refused with the reason.
 
     Raises InputError for a setting that is not allowed, and for a file that cannot be used; the
     message names the place in the file.
@@ -176,8 +178,8 @@ class Server:
         exception's type and text).
 
         `due_within_s` is the time in seconds in which calls should be answered. Queues ordered by
-        deadline use it for the traces of a call and of the calls that its handler makes. Late
-        answers are still sent.
+        deadline use it for the work of a call and of the calls that its handler makes. Late answers
+        are still sent.
 
         Raises AccelflowError if the interface has no such function or the server was started, and
         InputError for a handler with other parameters and for a time that is not allowed. The
@@ -219,13 +221,13 @@ class Server:
         return self._port
 
     def stop(self, grace_s: float = 10.0) -> int:
-        """Stop listening, and wait up to `grace_s` for requests that have begun to arrive.
+        """Stop listening, and wait up to `grace_s` seconds for requests that have begun to arrive.
 
-        Then close the other connections, and cancel coroutines that still run. An event loop whose
-        coroutine blocks it has up to 5 s to become free, and cancelled coroutines then have up to
-        5 s to end. An event loop that takes longer is left behind, with a warning in the log.
-        Returns the number of connections that were closed before their requests had ended. A second
-        call does nothing, and neither does one in a fork of the server's process.
+        Then the remaining connections are closed, and coroutines that still run are cancelled. If a
+        coroutine blocks the event loop, it has up to 5 s to become free, and cancelled coroutines
+        then have up to 5 s to end. A loop that takes longer is left behind, with a warning in the
+        log. Returns the number of connections that were closed before their requests had ended. A
+        second call does nothing, nor does a call in a fork of the server's process.
 
         Raises AccelflowError if a coroutine handler calls this method, since the handler would wait
         for itself, and InputError for a time that is not from 0 to 1e9 seconds.
@@ -239,11 +241,12 @@ class Server:
         return cut_off
 
     def serve(self, host: str = "127.0.0.1", port: int = 0, *, grace_s: float = 10.0) -> int:
-        """Serve until SIGINT or SIGTERM, then :meth:`stop`. For the main thread of a program.
+        """Start, serve until SIGINT or SIGTERM, and then stop. For the main thread of a program.
 
-        If the traces are from a file, SIGHUP reloads the file, as :meth:`reload_traces` does, and
-        the result is logged. Returns the number of connections that :meth:`stop` returns. Raises as
-        :meth:`start` and :meth:`stop` do.
+        The arguments are those of :meth:`start` and :meth:`stop`. If the server's traces are from a
+        file, the signal SIGHUP makes it read the file again (:meth:`reload_traces`) and log the
+        result. Returns the number of connections that :meth:`stop` returns. Raises as :meth:`start`
+        and :meth:`stop` do.
         """
         number_within("grace_s", grace_s, 0, _LONGEST_S)
         with StopSignals({signal.SIGHUP: self._reload} if self._has_file else None) as stop:
@@ -275,23 +278,22 @@ class Server:
     def reshape(self, tenant: str, shaping: Shaping) -> None:
         """Replace the limits on a tenant's traffic while the server is running.
 
-        The new rates also apply to waiting requests. A new token bucket is full. Raises
-        AccelflowError for an unknown tenant and for a server that is not running, and InputError
-        for values of another type.
+        The new rates also apply to requests that wait for their turn. A limit that is new starts
+        with its full burst. Raises AccelflowError for an unknown tenant and for a server that is
+        not running, and InputError for values of another type.
         """
         instance_of("tenant", tenant, (str,), "the name of a tenant")
         instance_of("shaping", shaping, (Shaping,), "a Shaping")
         self._native.reshape(tenant, shaping)
 
     def set_slo(self, tenant: str, slo: Slo) -> None:
-        """Ask the control plane to promise `slo` to a tenant, while the server is running.
+        """Ask the server's control plane to promise the SLO `slo` (rate, latency) to a tenant.
 
         The new promise replaces the tenant's earlier one. If the capacity does not suffice,
         AccelflowError is raised with the remaining capacity, and the earlier promise stays. Also
-        raises AccelflowError for an unknown tenant, and for an `slo` without `request_us` if no
-        request was measured yet from which that time could be predicted. The same is raised for a
-        server without a control plane, or one that is not running. Raises InputError for a value of
-        another type.
+        raises AccelflowError for an unknown tenant, for an `slo` without `request_us` if no request
+        was measured yet from which this time could be predicted, for a server without a control
+        plane, and for one that is not running. Raises InputError for a value of another type.
         """
         instance_of("tenant", tenant, (str,), "the name of a tenant")
         instance_of("slo", slo, (Slo,), "an Slo")
@@ -316,11 +318,11 @@ class Server:
         return status
 
     def set_traces(self, traces: ServerTraces) -> int:
-        """Serve later requests with other traces; return the number of replacements so far.
+        """Serve later requests with other `traces`; return how often traces were replaced so far.
 
-        The number includes this one. Requests in progress are completed with the traces that they
-        began with. Raises AccelflowError for traces that do not fit; the server then keeps the old
-        ones.
+        The first replacement returns 1. Requests in progress are completed with the traces that
+        they began with. Raises AccelflowError for traces that do not fit the server, which then
+        keeps the old ones.
         """
         instance_of("traces", traces, (ServerTraces,), "a ServerTraces")
         turn = self._native.set_traces(traces)
@@ -328,13 +330,13 @@ class Server:
         return turn
 
     def remove_traces(self) -> int:
-        """Serve further requests with the built-in traces; otherwise as :meth:`set_traces`."""
+        """Serve later requests with the built-in traces; otherwise as :meth:`set_traces`."""
         turn = self._native.set_traces(None)
         self._has_file = False
         return turn
 
     def reload_traces(self) -> int:
-        """Read the file of the traces again and use its traces; otherwise as :meth:`set_traces`.
+        """Read the file of the traces again, and use them as :meth:`set_traces` does.
 
         Raises AccelflowError also if the traces are not from a file.
         """
@@ -358,10 +360,11 @@ class Server:
     def recording(self, services: Mapping[str, str], *, base: str | None = None) -> str:
         """Return the costs of the latest requests as a recording (docs/recording-format.md).
 
-        `services` maps functions (``Service.method``) to the names of services in the recording.
-        Each service has the most common path of its requests. `base` is the text of another
-        recording. With `base`, these services replace those of the same names in `base`, whose
-        other services are kept. Only requests over TLS use traces that the simulator supports.
+        The simulator can then use the costs of this server. `services` maps functions
+        (``Service.method``) to the names of services in the recording. Each service has the most
+        common path of its requests. `base` is the text of another recording: the result is then
+        `base`, in which these services replace those of the same names. Only requests over TLS use
+        traces that the simulator supports.
 
         Raises AccelflowError for a function without requests and for a server that does not record
         or is not running, and InputError for values of another type and for names of services that

@@ -34,11 +34,11 @@ SCHEMA: Final = "accelflow.workload/1"
 
 
 def cpu(time_us: float | Times | None = None) -> Timed | Cpu:
-    """Return a phase of application logic that takes the time `time_us` of a core, in us.
+    """Return a phase of application logic, which takes `time_us` microseconds of a core.
 
-    `time_us` is a number, or a distribution from which the time is drawn. Without it, the phase
-    takes an equal part of the service's `app_us`, or else of the application time in the service's
-    costs.
+    A phase is one part of a service's path. `time_us` is a number, or a distribution from which
+    each request's time is drawn. If it is None, phases without a time share the service's `app_us`
+    equally, or else the application time in the service's costs.
     """
     if time_us is None:
         return {"cpu": True}
@@ -48,15 +48,16 @@ def cpu(time_us: float | Times | None = None) -> Timed | Cpu:
 
 
 def chain(trace: str, **options: Unpack[ChainOptions]) -> Chain:
-    """Return a phase that runs `trace` and all further traces that its tails lead to.
+    """Return a phase that runs a chain of traces: `trace`, and all traces that follow it.
 
-    `options` are the optional fields of a chain (:class:`accelflow.phases.ChainOptions`).
+    A trace is a program of accelerator calls. `options` are the optional fields of a chain
+    (:class:`accelflow.phases.ChainOptions`).
     """
     return {"trace": trace, **options}
 
 
 def parallel(*chains: Chain) -> Parallel:
-    """Return a phase that runs different chains in parallel and ends with the last of them."""
+    """Return a phase that runs several chains of traces in parallel, and ends with the last one."""
     return {"parallel": list(chains)}
 
 
@@ -64,14 +65,15 @@ def parallel(*chains: Chain) -> Parallel:
 class Service:
     """A service: the path of its requests through phases, and their rate.
 
-    `path` is the sequence of phases; the first receives the request, and the last sends the answer.
-    `method` is the remote procedure that clients call. `tenant` is the tenant's number; the service
-    with the highest `priority` goes first. `server` names the server on which the service runs.
-    `rate_rps` is the service's rate in requests per second. If a scenario sets the mean rate of the
-    services, the service's rate is `rate_share` times that mean rate. The SLO is `slo_us`, or
-    `slo_factor` times the service's mean time on an idle server. `app_us` is the total time of
-    application logic in phases without a time of their own. `arrivals`, `sizes` of messages,
-    `costs` of operations and `waits` for other servers have types of :mod:`accelflow.phases`.
+    `path` is the sequence of phases (application logic, or chains of traces); the first receives
+    the request, and the last sends the answer. `method` is the remote procedure that clients call.
+    `tenant` is the tenant's number. In queues ordered by priority, the highest `priority` goes
+    first. `server` names the server on which the service runs. `rate_rps` is the rate in requests
+    per second. But if a scenario sets the mean rate of the services, the rate is `rate_share` times
+    this mean. The SLO (limit of response times) is `slo_us`, or `slo_factor` times the mean
+    response time on an idle server. `app_us` is the total time of the phases of application logic
+    without a time of their own. `arrivals`, `sizes` of messages, `costs` of operations and `waits`
+    for other servers have types of :mod:`accelflow.phases`.
 
     Fields that are None take the workload's `defaults`.
     """
@@ -93,14 +95,14 @@ class Service:
     waits: Mapping[str, Times] | None = None
 
     def to_document(self) -> dict[str, Any]:
-        """Return the service's table as in a workload's file, a dict of plain values."""
+        """Return the service as the table in a workload's file: a dict of plain values."""
         given = {attribute.name: getattr(self, attribute.name) for attribute in fields(self)}
         return {key: value for key, value in given.items() if value is not None}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Workload:
-    """A set of services that are simulated together.
+    """A workload: a set of services that are simulated together.
 
     ::
 
@@ -118,9 +120,9 @@ class Workload:
         )
         result = accelflow.simulate(shop)
 
-    `defaults` has the values of fields that services omit. `traces` are the workload's own traces.
-    `description` is a text for readers. `rest` has the other tables of a file by
-    name: ``kinds``, ``rates`` and ``origin``.
+    `defaults` has the values of fields that services omit. `traces` are the workload's own traces
+    (programs of accelerator calls). `description` is a text for readers. `rest` has the other
+    tables of a workload's file by name: ``kinds``, ``rates`` and ``origin``.
     """
 
     name: str

@@ -45,10 +45,10 @@ _OPTIONAL_LIMITS: Final = ("max_connections_per_address", "max_value_bytes", "ma
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tls:
-    """TLS 1.3 with a `certificate` chain, the server's own first, and its `key` (PEM files).
+    """A server's settings for TLS 1.3: its `certificate` chain and private `key`, both PEM files.
 
-    With `client_ca`, a PEM file of authorities, clients must present a certificate signed by one of
-    them.
+    The server's own certificate is the first of the chain. With `client_ca`, a PEM file of
+    authorities, clients must present a certificate that one of these authorities has signed.
     """
 
     certificate: str | PathLike[str]
@@ -64,10 +64,11 @@ class Tls:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientTls:
-    """TLS 1.3 of a client, which trusts the services that `ca`, a PEM file of certificates, signs.
+    """A client's settings for TLS 1.3: the authorities that it trusts, and its own certificate.
 
-    The service must prove to be `server_name` (by default the host of its address). A `certificate`
-    chain and its `key` (PEM files, both or neither) authenticate the client.
+    `ca` is a PEM file of authorities: one of them must have signed the service's certificate, for
+    the name `server_name` (by default the host of the service's address). A `certificate` chain and
+    its private `key` (PEM files, both or neither) authenticate the client.
     """
 
     ca: str | PathLike[str]
@@ -88,20 +89,21 @@ class ClientTls:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """Bounds on connections, on messages and on memory.
+    """A server's bounds on connections, on messages and on memory.
 
     Connections beyond `max_connections` are closed at once. So are connections from one address
-    beyond `max_connections_per_address` (None: a quarter of all, and any number from this machine),
-    and those that would use one of the last `reserved_descriptors` file descriptors of the process.
-    A gRPC client may have up to `max_concurrent_streams` concurrent requests on a connection.
+    beyond `max_connections_per_address` (None: a quarter of `max_connections`; no bound for this
+    machine), and those that would use one of the last `reserved_descriptors` file descriptors of
+    the process. A gRPC client may have up to `max_concurrent_streams` concurrent requests on a
+    connection.
 
     A message has at most `max_message_bytes`; after decompression, at most `max_decompressed_bytes`
-    and `max_decompression_ratio` times its size. The ratio limits neither the first 64 KiB nor
-    gzip, which gRPC uses: its format allows a ratio of 1,032 at most. A message has at most
-    `max_elements` fields and elements in total, `max_value_bytes` bytes of text and binary data
-    (None: twice `max_message_bytes`), and `max_depth` nested structs and containers. A message
-    beyond a limit is refused before memory is allocated for it. Its connection stays open, unless
-    the message exceeds `max_message_bytes`.
+    and `max_decompression_ratio` times its compressed size. This ratio does not apply to the first
+    64 KiB, nor to gzip, which gRPC uses: gzip's format allows a ratio of 1,032 at most. A message
+    has at most `max_elements` fields and elements in total, `max_value_bytes` bytes of text and
+    binary data (None: twice `max_message_bytes`), and `max_depth` nested structs and containers. A
+    message beyond a limit is refused before memory is allocated for it. Its connection stays open,
+    unless the message exceeds `max_message_bytes`.
 
     Once responses of `max_unsent_bytes` in total (None: 4 times `max_message_bytes`) wait for a
     gRPC client to read them, further requests on the connection wait.
@@ -127,9 +129,9 @@ class Limits:
         check_numbers("server", self, always)
 
     def resolved(self) -> Self:
-        """Return a copy with numbers instead of None.
+        """Return a copy in which `max_value_bytes` and `max_unsent_bytes` are numbers, not None.
 
-        `max_value_bytes` is then 2 times and `max_unsent_bytes` 4 times `max_message_bytes`.
+        Their defaults are 2 times and 4 times `max_message_bytes`.
         """
         values, unsent = self.max_value_bytes, self.max_unsent_bytes
         return replace(
@@ -144,14 +146,14 @@ class Timeouts:
     """The times in seconds after which a server closes a connection.
 
     `first_byte_timeout_s` limits the wait for the first byte, `idle_timeout_s` the wait between
-    messages. If there is no place for a new connection, the one that has been idle longest is
-    closed if it has been idle for at least `evict_after_s`. `message_timeout_s` limits the time
-    from a message's first byte to its last, and `write_timeout_s` the time until the client takes a
-    reply (None: as `message_timeout_s`).
+    messages. If there is no place for a new connection, the connection that has been idle longest
+    makes place, if it has been idle for at least `evict_after_s`. `message_timeout_s` limits the
+    time from a message's first byte to its last, and `write_timeout_s` the time until the client
+    takes a reply (None: as `message_timeout_s`).
 
-    The first byte has other limits, too: `message_timeout_s` limits a TLS handshake. With gRPC, it
-    also limits the wait for the client's preface, and `first_byte_timeout_s` has no effect. With
-    Thrift, `idle_timeout_s` limits the wait for the first byte if it is shorter.
+    There are three special cases. `message_timeout_s` limits a TLS handshake. With gRPC, it also
+    limits the wait for the client's preface (the start of a connection), and `first_byte_timeout_s`
+    has no effect. With Thrift, `idle_timeout_s` also limits the wait for the first byte.
     """
 
     idle_timeout_s: float = 300.0
@@ -175,24 +177,25 @@ class Timeouts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Execution:
-    """The threads that run accelerators and handlers.
+    """A server's settings for the threads that run software accelerators and request handlers.
 
-    By default both run on the threads of connections. With `workers`, each accelerator has this
-    many threads of its own, behind a bounded queue, as in the paper's hardware (:class:`Pools` has
-    more settings); the results are the same. With `steering`, handlers run on workers chosen by LdB
-    (:class:`Steering`, or only its policy).
+    By default both run on the threads of connections. With `workers`, each accelerator (encryption,
+    serialization, ...) has this many threads of its own, behind a bounded queue, as in the paper's
+    hardware (:class:`Pools` has more settings); the results are the same. With `steering`, handlers
+    run on worker threads that the load balancer LdB chooses (:class:`Steering`, or only its
+    policy).
 
     gRPC handlers run on up to `handler_threads` threads that all connections share. As many further
-    threads are reserved for connections without a thread, and one for each tenant without a thread
-    (docs/server-limits.md). With 0, handlers run on the threads of connections, which is faster
-    for handlers that do not block.
+    threads are reserved for connections of which no handler is running, and one for each such
+    tenant (docs/server-limits.md). With 0, handlers run on the threads of connections, which is
+    faster for handlers that do not block.
 
     With `overwrites_freed_memory`, glibc overwrites the memory that the whole process frees, from
     the start of the server on, except blocks below 1,032 bytes. Freed memory of Python objects then
     holds no large part of a message any more (docs/server-reasons.md#wiping-freed-memory).
 
-    `rpc` replaces the RPC accelerator by parts of an RPC processor (:class:`RpcProcessor`).
-    `faults` are injected into steps of accelerators.
+    `rpc` has settings that replace the RPC accelerator by parts of Cerebros's RPC processor.
+    `faults` are injected into calls of accelerators, for tests.
     """
 
     workers: int | Pools | None = None
@@ -227,7 +230,10 @@ class Execution:
         return Steering(policy=self.steering) if isinstance(self.steering, str) else self.steering
 
     def resolved(self) -> Self:
-        """Return a copy with :class:`Pools` for a number, and :class:`Steering` for a policy."""
+        """Return a copy with :class:`Pools` for a number, and :class:`Steering` for a policy.
+
+        `rpc.patience_s` is rounded to nanoseconds, and `faults` is a list.
+        """
         return replace(
             self,
             workers=self._pools(),
@@ -240,12 +246,12 @@ class Execution:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observability:
-    """Metrics, recordings and spans for operators, and the detail of errors for clients.
+    """A server's settings for operators (metrics, recordings, spans) and for the detail of errors.
 
-    With `record`, the server keeps the costs of the latest requests for :meth:`Server.recording`.
-    With `telemetry`, it sends spans of requests to a collector. With `admin`, an address such as
-    "127.0.0.1:9100", it answers operators over HTTP (/metrics, /slo, /recording, /traces;
-    docs/server-operation.md#metrics).
+    With `record`, the server measures and keeps the costs of the latest requests for
+    :meth:`Server.recording`. With `telemetry`, it sends spans of distributed tracing to a
+    collector. With `admin`, an address such as "127.0.0.1:9100", it serves pages for operators over
+    HTTP (/metrics, /slo, /recording, /traces; docs/server-operation.md#metrics).
 
     For an error that the interface does not declare, a client receives a code and an id. The log
     ``accelflow.server`` has the details under that id: at level ERROR, or INFO if the request is

@@ -16,11 +16,11 @@ __all__ = ["StopSignals", "interrupt_check"]
 
 
 class StopSignals:
-    """A context of the main thread that waits for SIGINT or SIGTERM and misses none.
+    """A context manager in which the main thread can wait for SIGINT or SIGTERM and misses none.
 
-    Locks and events can miss a signal: one that arrives after the interpreter last looked for
-    signals and before the lock blocks is handled only when the next signal comes. :meth:`wait`
-    reads a socket that the signal itself writes to.
+    A wait with Python's locks or events can miss a signal: if it arrives just before the lock
+    blocks, it is handled only when the next signal comes. :meth:`wait` instead reads a socket to
+    which the signal itself writes.
     """
 
     def __init__(self, on: Mapping[int, Callable[[], None]] | None = None) -> None:
@@ -72,9 +72,9 @@ class StopSignals:
 def interrupt_check() -> Iterator[Callable[[], None]]:
     """Yield a function that raises KeyboardInterrupt if Ctrl-C was pressed in this context.
 
-    Python drops a KeyboardInterrupt that arrives while a ``__del__`` method runs; the function
-    raises it all the same. Outside the main thread, or if SIGINT does not raise KeyboardInterrupt,
-    it never raises.
+    This is needed since Python drops a KeyboardInterrupt that arrives while a ``__del__`` method
+    runs. Outside the main thread, or if SIGINT does not raise KeyboardInterrupt, the function never
+    raises.
     """
     came = False
 

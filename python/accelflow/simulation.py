@@ -113,11 +113,11 @@ MAX_THREADS: Final = 4_096
 
 @dataclass(frozen=True, kw_only=True)
 class Suite:
-    """A suite of services, such as SocialNetwork.
+    """A set of services that comes with accelflow, such as SocialNetwork.
 
-    `name` is its identifier. `branching_share` is the share of its sequences of accelerators that
-    contain a branch (0 to 1). `paper_branching_share` is the paper's figure for that share, or None
-    if the paper prints none (AccelFlow, section III, Q2).
+    `name` is its identifier. A request runs sequences of accelerators, and `branching_share` is the
+    share (0 to 1) of these sequences that contain a branch. `paper_branching_share` is the same
+    share as the paper prints it, or None if it does not (AccelFlow, section III, Q2).
     """
 
     name: str
@@ -141,20 +141,20 @@ def run(  # noqa: PLR0913 (settings, by name)
     policies: Mapping[str, QueuePolicySource | Iterable[QueuePolicySource]] | None = None,
     orchestrators: Iterable[OrchestratorSource] = (),
 ) -> dict[str, Any]:
-    """Simulate `scenario` and return the results, an object of schema ``accelflow.compare/1``.
+    """Simulate `scenario` and return the results: a dict with the schema ``accelflow.compare/1``.
 
     `threads` (default: one per core) does not change the results. `progress` is called with the
-    number of completed requests and the total, over all simulations. With `tail_share` (0 to 1),
-    each service also has `tail_us`, this share of its response times, longest first. Percentiles
-    are exact up to 10,000,000 requests of a service. Beyond, or with `exact` False, response times
-    are counted in bins: ``percentiles`` has the relative error, and services have `tail_bins`
-    instead of times. The first comparison with measured costs measures them, which takes some
-    seconds.
+    number of completed requests and the total, over all simulations. With `tail_share` above 0 (up
+    to 1), each service also has ``tail_us``: this share of its response times, longest first.
+    Percentiles are exact up to 10,000,000 requests of a service. Beyond, or with `exact` False,
+    response times are counted in bins: ``percentiles`` has the relative error, and services have
+    ``tail_bins`` instead of ``tail_us``. If the scenario's costs are to be measured on this
+    machine, the first comparison does so, which takes some seconds.
 
-    `policies` and `orchestrators` are classes in Python, simulated together with the native systems
-    (docs/python-policies.md). `policies` maps systems to queue policies; in the results, such a
-    system is called ``SYSTEM+NAME``. ``python_systems`` lists these systems; the hash of the
-    scenario does not cover them.
+    `policies` and `orchestrators` are classes in Python, simulated together with the built-in
+    systems (docs/python-policies.md). `policies` maps systems to queue policies; in the results,
+    such a system is called ``SYSTEM+NAME``. ``python_systems`` in the results lists all systems in
+    Python, since the hash of the scenario does not cover them.
 
     Raises InputError for a value that is not allowed. Raises AccelflowError for a recording or
     workload that cannot be simulated, and for a policy that raises an exception, which is the
@@ -185,11 +185,11 @@ def run_sampled(  # noqa: PLR0913 (options, by name)
     use_intervals: int = 0,
     others: Iterable[System] = (),
 ) -> tuple[dict[str, Any], list[Sampled]]:
-    """Simulate as :func:`run`, but also return up to `samples` requests of each service.
+    """Simulate as :func:`run`; return the results, and up to `samples` single requests per service.
 
-    With `use_intervals` of 2 or more, ``use_over_time`` in the results has the utilisation of each
-    server in at most this many intervals (:func:`accelflow.report.use.read_use`). `others` are
-    systems in Python (:func:`accelflow.policies.systems_in_python`).
+    With `use_intervals` of 2 or more, the results also have ``use_over_time``: the utilisation of
+    each server's resources in at most this many intervals (:func:`accelflow.report.use.read_use`).
+    `others` are systems in Python (:func:`accelflow.policies.systems_in_python`).
     """
     threads = threads if threads is not None else os.cpu_count() or 1
     scenario = loaded(scenario)
@@ -223,10 +223,11 @@ def check_samples(scenario: Scenario, samples: int, runs: int) -> None:
 
 
 def costed(scenario: Scenario) -> Scenario:
-    """Return `scenario` with this machine's recording if its costs are ``measured``.
+    """Return `scenario` with costs measured on this machine, if its costs are to be ``measured``.
 
-    Any other scenario is returned as it is. The first call measures this machine, which takes some
-    seconds. Raises InputError for a value that is not allowed.
+    The measured costs are a text in the field `recording`. The first call measures this machine,
+    which takes some seconds. A scenario with other costs is returned as it is. Raises InputError
+    for a value that is not allowed.
     """
     if scenario.recording is None and scenario.costs == "measured":
         return replace(scenario, recording=calibrated()[0], profile="measured")
@@ -302,12 +303,12 @@ def write_spans(
     *,
     progress: Callable[[int, int], object] | None = None,
 ) -> int:
-    """Simulate `scenario` under one orchestrator, and write its requests to `path` as spans.
+    """Simulate `scenario`, and write its requests to `path` as spans of distributed tracing.
 
-    The file has a line of OTLP in JSON for each request, warm-up included. ``accelflow import
-    otlp`` and OpenTelemetry's collectors read such files. Requests are the same as in :func:`run`.
-    Returns the number of requests. `progress` is as in :func:`run`. The file appears when it is
-    complete.
+    The scenario must have one orchestrator. The file has a line of JSON in OTLP's format for each
+    request, warm-up included. ``accelflow import otlp`` and OpenTelemetry's collectors read such
+    files. Requests and `progress` are the same as in :func:`run`. The file appears when it is
+    complete. Returns the number of requests.
 
     Raises InputError for a value that is not allowed and for a file that cannot be written, and
     AccelflowError for several orchestrators and if the simulation fails.
@@ -337,17 +338,17 @@ def _shown(limits: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def dwell_s(arrivals: str) -> float | None:
-    """Return the mean time in seconds for which the rate of an arrival process stays the same.
+    """Return how long the rate of an arrival process stays the same, as a mean time in seconds.
 
-    None for a constant rate. `arrivals` is the name of the process. Raises AccelflowError for an
-    unknown name.
+    Returns None for a process with a constant rate. `arrivals` is the name of the process. Raises
+    AccelflowError for an unknown name.
     """
     found = _native.arrivals_dwell_us(arrivals)
     return None if found is None else found * 1e-6
 
 
 def orchestrators() -> list[tuple[str, str]]:
-    """Return the orchestrators that a comparison simulates by default.
+    """Return the orchestrators that :func:`accelflow.compare` simulates by default.
 
     Each is (identifier, name in the paper).
     """
@@ -355,7 +356,7 @@ def orchestrators() -> list[tuple[str, str]]:
 
 
 def systems() -> list[tuple[str, str]]:
-    """Return all orchestrators, including the steps from RELIEF to AccelFlow (Fig. 13).
+    """Return all orchestrators, including the paper's steps from RELIEF to AccelFlow (Fig. 13).
 
     Each is (identifier, name in the paper).
     """
@@ -363,7 +364,7 @@ def systems() -> list[tuple[str, str]]:
 
 
 def workloads() -> list[Suite]:
-    """Return the suites of services, each with the share of its sequences that branch."""
+    """Return the sets of services (suites) that come with accelflow, such as SocialNetwork."""
     return [
         Suite(name=name, branching_share=share, paper_branching_share=printed)
         for name, share, printed in _native.workload_names()
@@ -371,7 +372,7 @@ def workloads() -> list[Suite]:
 
 
 def services(workload: str | PathLike[str] | Mapping[str, Any] = "socialnetwork") -> list[str]:
-    """Return the names of the services of `workload`; SocialNetwork's in the order of Table IV.
+    """Return the names of the services of `workload` in order; SocialNetwork's as in Table IV.
 
     `workload` is a suite's name, the path of a workload's file, or the file's content as a dict.
     Raises InputError for an unknown workload.
@@ -388,12 +389,13 @@ def timeouts(
     remote: str,
     timeout_us: float,
 ) -> dict[str, float]:
-    """Return by service the mean number of a request's messages that time out.
+    """Return by service the mean number of messages of a request that time out.
 
-    A message times out if its answer takes longer than `timeout_us`. The result is in closed form,
-    for the most common path. `remote` names the waits for other servers, as in :class:`Scenario`;
-    these waits do not depend on the load. Raises InputError for a time-out that is not above 0 and
-    at most 1e9 us and for an unknown workload, and AccelflowError for an unknown `remote`.
+    A message times out if its answer takes longer than `timeout_us`. The mean is calculated, not
+    simulated, for the service's most common path. `remote` names the distributions of the waits for
+    other servers, as in :class:`Scenario`; these waits do not depend on the load. Raises InputError
+    for a time-out that is not above 0 and at most 1e9 us and for an unknown workload, and
+    AccelflowError for an unknown `remote`.
     """
     positive_number("timeout_us", timeout_us, 1e9)
     text = native_workload(workload)
@@ -401,12 +403,13 @@ def timeouts(
 
 
 def demands(scenario: Scenario) -> dict[str, Any]:
-    """Return the work of one request to each service of `scenario`, in closed form.
+    """Return the work of one request to each service of `scenario`, calculated without simulation.
 
-    ``services`` of the result has a row for each service: ``app_ns``, the application logic on a
-    core; ``operations``, their number and core time by accelerator; and ``rate_share``, the
-    service's rate divided by the mean rate. Raises InputError for a scenario that is not allowed,
-    and AccelflowError for a recording that does not fit the scenario.
+    ``services`` of the result has a row for each service. In a row, ``app_ns`` is the time of
+    application logic on a core, ``operations`` has the number and the core time of each
+    accelerator's operations, and ``rate_share`` is the service's rate divided by the mean rate.
+    Raises InputError for a scenario that is not allowed, and AccelflowError for a recording that
+    does not fit the scenario.
     """
     check(scenario)
     found: dict[str, Any] = json.loads(
@@ -418,13 +421,13 @@ def demands(scenario: Scenario) -> dict[str, Any]:
 def service(
     name: str, workload: str | PathLike[str] | Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """Return the path of the service `name`: method, traces, and invocations of each accelerator.
+    """Return the service `name` as a dict: its method, traces and invocations of each accelerator.
 
     `workload` is the service's workload; by default all suites are searched. Invocations are
-    counted by walking the traces. ``conditionals_by_sequence`` of the result has, for each sequence
-    of accelerators that runs without a core, the largest number of branches that one execution can
-    resolve. Raises AccelflowError for an unknown service, and InputError for a workload that is not
-    allowed.
+    counted by following the service's traces (programs of accelerator calls). A sequence of
+    accelerators runs without a core in between: ``conditionals_by_sequence`` of the result has, for
+    each such sequence, the largest number of branches in one execution. Raises AccelflowError for
+    an unknown service, and InputError for a workload that is not allowed.
     """
     text = None if workload is None else native_workload(workload)
     walked: dict[str, Any] = json.loads(_native.service_walk(name, text))
@@ -432,10 +435,12 @@ def service(
 
 
 def simulated_operations(name: str, orchestrator: str) -> list[tuple[int, int, str, str, bool]]:
-    """Return the operations of one invocation of a service on an idle simulated server.
+    """Return the operations of one invocation of the service `name` on an idle simulated server.
 
     Each is (phase, chain, trace, accelerator, whether a core executed it), in the order of
-    simulated time. Raises AccelflowError for an unknown service or orchestrator.
+    simulated time. `phase` is the index of the phase in the service's path, and `chain` that of the
+    chain of traces in the phase, both from 0. Raises AccelflowError for an unknown service or
+    orchestrator.
     """
     return _native.simulated_operations(name, orchestrator)
 
@@ -443,25 +448,29 @@ def simulated_operations(name: str, orchestrator: str) -> list[tuple[int, int, s
 def payloads(scenario: Scenario, requests: int) -> list[tuple[str, int, int]]:
     """Return the payload sizes of every operation in `requests` invocations of each service.
 
-    Each is (accelerator, bytes before, bytes after). Requests arrive one at a time. Raises
-    InputError for a scenario that is not allowed, and AccelflowError for a recording that does not
-    fit the scenario.
+    Each is (accelerator, bytes before the operation, bytes after it). Requests arrive one at a
+    time, so that they do not queue. Raises InputError for a scenario that is not allowed, and
+    AccelflowError for a recording that does not fit the scenario.
     """
     check(scenario)
     return _native.scenario_payloads(document(scenario), scenario.recording, requests)
 
 
 def service_breakdown(tcp_cost_ns: float = ASSUMED_TCP_COST_NS) -> dict[str, dict[str, float]]:
-    """Return each service's core time in ns without accelerators, by the paper's categories.
+    """Return the core time in ns of a request to each service without accelerators, by category.
 
-    The categories are those of Fig. 1, such as TCP and AppLogic. Costs are those of the profile
-    ``paper`` with `tcp_cost_ns`.
+    The services are SocialNetwork's, and the categories those of the paper's Fig. 1, such as TCP
+    and AppLogic. Costs are those of the profile ``paper``: the paper's shares, and `tcp_cost_ns`
+    for one operation of TCP.
     """
     rows = json.loads(_native.service_breakdown(tcp_cost_ns))
     return {row["service"]: row["spent_ns"] for row in rows}
 
 
 def profile_parameters() -> list[dict[str, Any]]:
-    """Return the inputs of the profile ``paper``: name, value, provenance and note of each."""
+    """Return the inputs of the profile ``paper``, the costs of operations by the paper's shares.
+
+    Each is a dict with its name, value, provenance (such as ``assumed``) and note.
+    """
     found: list[dict[str, Any]] = json.loads(_native.profile_parameters(ASSUMED_TCP_COST_NS))
     return found

@@ -61,16 +61,16 @@ _MOST_PROMISED_US: Final = 1e7
 
 @dataclass(frozen=True, kw_only=True)
 class Shaping:
-    """Limits on the rate of a tenant's traffic. Without a rate there is no limit.
+    """Limits on the rate of a tenant's traffic at a server. None is no limit.
 
-    `requests_per_s` and `bytes_per_s` limit requests and their bytes. `accelerator_s_per_s` is the
-    processor time per second that the server may spend on the tenant's requests, without their
-    handlers. It is one limit for small, large and bursty requests. The time of a request is
-    predicted from earlier requests of its size, and corrected afterwards.
+    `requests_per_s` and `bytes_per_s` limit requests and their bytes. `accelerator_s_per_s` limits
+    the processor time, in seconds per second, that the server's accelerators spend on the tenant's
+    requests, without the handlers. So one limit suits small and large requests. The time of a
+    request is predicted from earlier requests of its size, and corrected afterwards.
 
     `burst_requests`, `burst_bytes` and `burst_accelerator_s` (seconds of accelerator time) are the
-    sizes of the token buckets: the most that may pass at once after a pause. The default is a
-    hundredth of a second's traffic, and at least one token.
+    most that may pass at once after a pause: the sizes of the token buckets. The default is the
+    limit for a hundredth of a second, and at least one token.
     """
 
     requests_per_s: float | None = None
@@ -105,11 +105,11 @@ class Shaping:
 
 @dataclass(frozen=True, kw_only=True)
 class Control:
-    """Settings of a server's control plane, which keeps the promises to tenants.
+    """Settings of a server's control plane, which keeps promises to tenants (:class:`Slo`).
 
-    `capacity_s_per_s` is the accelerator time available per second (None: the number of cores that
-    the process may use). `most` is the largest share of this capacity (0 to 1) for all tenants
-    together, with and without a promise. Promises are checked every `period_s` seconds.
+    `capacity_s_per_s` is the accelerator time available, in seconds per second (None: the number of
+    cores that the process may use). All tenants together, with and without a promise, get at most
+    the share `most` of it (0 to 1). Promises are checked every `period_s` seconds.
     """
 
     capacity_s_per_s: float | None = None
@@ -126,15 +126,16 @@ class Control:
 
 @dataclass(frozen=True, kw_only=True)
 class Slo:
-    """A promise that a tenant asks for: `requests_per_s` in `percent_of_periods` of all periods.
+    """A promise that a tenant asks a server for: a rate of requests, and optionally a latency.
 
-    A period lasts `period_s` of :class:`Control`. The promise applies to requests with a mean
-    accelerator time of `request_us`. If that is None, the time is predicted from earlier requests
-    of about `request_bytes`, and follows their current mean while there is capacity.
+    The server promises `requests_per_s` in `percent_of_periods` percent of all periods; a period
+    lasts `period_s` of :class:`Control`. The promise applies to requests with a mean accelerator
+    time of `request_us`. If this is None, the time is predicted from earlier requests of about
+    `request_bytes`, and follows their current mean while there is capacity.
 
-    `latency_percentile` and `latency_us` also promise a percentile of latencies, measured from the
-    release of a request by the shaper to its answer, handler included. They are given together.
-    Percentages are from 50 to below 100.
+    `latency_percentile` and `latency_us`, given together, add a promise for latencies: the
+    percentile is at most `latency_us`. A latency lasts from a request's release by the rate limits
+    to its answer, handler included. Percentages are from 50 to below 100.
     """
 
     requests_per_s: float
@@ -165,14 +166,15 @@ class Slo:
 
 @dataclass(frozen=True, kw_only=True)
 class Tenant:
-    """A tenant: its `name`, how its connections are recognised, its limits, and its promise `slo`.
+    """A tenant (customer) of a server: how its connections are recognised, its limits and promise.
 
     A connection belongs to the first tenant whose `networks` ("10.1.0.0/16") contain the client's
     address, or whose `identities` contain one that the client's certificate proves. Identities are
-    DNS names and URIs; a server with `client_ca` requires certificates. `shaping` limits the
-    tenant's traffic, `max_traces` its concurrent traces, and `max_connections` its open connections
-    (None: no limit). `priority`, and the deadline `due_within_s` seconds after arrival, order the
-    queues of worker pools.
+    DNS names and URIs; a server with `client_ca` requires certificates. `shaping` limits the rate
+    of the tenant's traffic, and `slo` is the promise to it. `max_traces` limits its concurrent
+    traces (runs of accelerators), and `max_connections` its open connections (None: no limit). If
+    accelerators have queues (:class:`accelflow.Pools`), these may be ordered by the tenant's
+    `priority`, or by deadline: `due_within_s` seconds after a request's arrival.
     """
 
     name: str

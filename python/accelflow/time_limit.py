@@ -23,9 +23,9 @@ class TimeUpError(AccelflowError):
 
 
 class TimeLimit:
-    """A time limit of `seconds` from its creation; None: it never expires.
+    """A time limit that expires some `seconds` after its creation; with None, it never expires.
 
-    The limit does not move when the machine's time of day is set.
+    A change of the machine's time of day does not affect it.
     """
 
     def __init__(self, seconds: float | None = None) -> None:
@@ -51,9 +51,10 @@ class TimeLimit:
             raise TimeUpError(f"the time limit of {self} has passed")
 
     def checked(self, progress: Callable[[int, int], object] | None) -> Callable[[int, int], None]:
-        """Return a function that calls `progress`, but raises TimeUpError after the time limit.
+        """Return a function for a simulation's ``progress`` that ends it after the time limit.
 
-        Raises InputError if `progress` is neither callable nor None.
+        The function calls `progress`, and raises TimeUpError after the time limit. Raises
+        InputError if `progress` is neither callable nor None.
         """
         if progress is not None and not callable(progress):
             raise refused("progress", progress, "must be a function or None")
@@ -86,7 +87,7 @@ def parse_time_limit(text: str) -> float:
 
 
 def seconds_text(seconds: float) -> str:
-    """Return `seconds` in the largest unit that leaves few digits: ``90s``, ``10m``, ``1.5h``."""
+    """Return `seconds` as text in the unit that leaves few digits: ``90s``, ``10m``, ``1.5h``."""
     for unit, size in reversed(_UNITS_S.items()):
         if seconds >= size and (seconds / size * 10).is_integer():
             return f"{seconds / size:g}{unit}"

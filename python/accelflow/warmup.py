@@ -40,11 +40,11 @@ _IN_A_BIN: Final = 20
 
 
 def mser5(values: Sequence[float] | np.ndarray) -> int | None:
-    """Return how many of `values`, in order of time, MSER-5 cuts from the start.
+    """Return how many of the first `values`, in order of time, are warm-up by the rule MSER-5.
 
-    MSER-5 cuts whole batches of five values, so many that the mean of the remaining batches has the
-    smallest standard error. None if the run is too short: the cut is beyond the middle, or there
-    are fewer than ten batches.
+    MSER-5 cuts batches of five values from the start, as many as give the mean of the remaining
+    batches the smallest standard error. Returns None if there are too few values: fewer than ten
+    batches, or a cut beyond the middle.
     """
     import numpy as np  # noqa: PLC0415 (slow to load)
 
@@ -71,11 +71,11 @@ def settled(  # noqa: PLR0913 (options, by name)
     others: Sequence[System] = (),
     check: Callable[[Mapping[str, Any]], object] | None = None,
 ) -> int:
-    """Return the warm-up that `scenario` needs, in requests of a service with the mean rate.
+    """Return how many first requests of `scenario` are warm-up, for a service with the mean rate.
 
-    It is found by pilot runs: one with each of `seeds` and without warm-up, under the scenario's
-    systems and the systems in Python in `others`. `check` is called with the results for each seed.
-    Raises InputError if the pilot runs are too short.
+    Pilot runs determine this number with :func:`mser5`: one run for each of `seeds`, of all
+    requests, under the scenario's systems and the systems in Python in `others`. `check` is called
+    with the results of each run. Raises InputError if the pilot runs are too short.
     """
     import numpy as np  # noqa: PLC0415 (slow to load)
 

@@ -52,13 +52,13 @@ Progress = Callable[[int, int], object]
 
 @dataclass(frozen=True, kw_only=True)
 class Shown:
-    """Which requests of a run a timeline shows.
+    """The part of a run that a timeline shows: a window of time, and requests that arrive in it.
 
-    They arrive in a window of time, which begins at `from_us` and lasts `for_us` (None: to the
-    end). Times are in us since the start of the simulation or, for spans, since the first span. Of
-    these requests, only those to `services` are shown, those with an index in `requests` (from 0,
-    in their service), and the `slowest` slowest of each service. An empty or None field does not
-    restrict.
+    The window begins at `from_us` of simulated time (for imported spans: of the time since the
+    first span), and lasts `for_us` (None: to the end). Three restrictions choose among the requests
+    in it: the services in `services`, the indices in `requests` (from 0, in a service's order of
+    arrival), and the `slowest` slowest requests of each service. A restriction that is empty or
+    None has no effect.
     """
 
     from_us: float = 0.0
@@ -89,15 +89,15 @@ def write_timeline(
     *,
     progress: Progress | None = None,
 ) -> tuple[int, int]:
-    """Simulate `scenario` and write a timeline of requests to `path`, in Perfetto's format.
+    """Simulate `scenario` and write a timeline of the simulation to `path`, in Perfetto's format.
 
-    `shown` selects the requests. Each system has its own groups of rows, on one axis of simulated
-    time (docs/timeline.md). Returns the number of systems, and the number of requests shown over
-    all systems. `progress` is called with the number of requests that have ended and the total;
-    each system is simulated twice. The file appears when it is complete.
+    Each system has its own groups of rows, on one axis of simulated time (docs/timeline.md).
+    Returns the number of systems, and the number of requests shown over all systems. `progress` is
+    called with the number of requests that have ended and the total, for two simulations of each
+    system. The file appears when it is complete.
 
     Raises InputError for a value that is not allowed, for more than 10,000 requests and for none,
-    and for a file that cannot be written. Raises AccelflowError if the simulation fails.
+    and for a file that cannot be written, and AccelflowError if the simulation fails.
     """
     path = file_path("path", path)
     shown = shown or Shown()
@@ -123,11 +123,11 @@ def write_timeline(
 def write_spans_timeline(
     kind: str, files: Iterable[Path], path: str | PathLike[str], shown: Shown | None = None
 ) -> tuple[int, int]:
-    """Draw the spans in `files` into a timeline for Perfetto at `path`.
+    """Draw the spans of distributed tracing in `files` into a timeline at `path`.
 
-    `kind` is the format of the spans, ``otlp`` or ``jaeger``. `shown` selects the requests; the
-    first of them begins at 0. Returns the numbers of requests and spans. The file appears when it
-    is complete.
+    `kind` is the files' format, ``otlp`` or ``jaeger``. The timeline is in Perfetto's format. In
+    it, the first request that is shown begins at 0. Returns the numbers of requests and spans. The
+    file appears when it is complete.
 
     Raises InputError for a value that is not allowed, for files that cannot be read or are of
     another kind, for more than a million spans and for none, and for a timeline that cannot be
@@ -172,12 +172,13 @@ def watch(
     percentile: float = MEDIAN,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
-    """Simulate one system, and return where the time of one request of `service` goes.
+    """Simulate `scenario`, of one system, and return how one request of `service` spends its time.
 
     The request is the one with the index `request` (from 0) in `service`. If that is None, it is
     the one at `percentile` of the counted response times (100: the slowest). The result is an
-    object of schema ``accelflow.waterfall/1``. Its ``segments`` have times in ns from the arrival.
-    The ``critical`` segments follow each other without a gap until the response.
+    object of schema ``accelflow.waterfall/1``. Its ``segments`` are the request's operations and
+    waits, with times in ns from the arrival. Those that are ``critical`` follow each other without
+    a gap until the response.
 
     Raises InputError for a value that is not allowed, and AccelflowError if the simulation fails.
     """
@@ -248,14 +249,13 @@ def why(
 def verdict(found: dict[str, Any]) -> dict[str, Any]:
     """Summarise why slow requests are slow; `found` is a result of :func:`why`.
 
-    ``at`` is the resource, such as an accelerator or the cores, where slow requests spend the most
-    time beyond that of median requests. ``waits`` is true if they wait there. ``share`` is this
-    additional time divided by ``gap_us``, the gap between slow and median requests.
-
-    If they wait, ``occupant`` is the service that held the resource for the largest part of these
-    waits. ``occupied`` is this part as a share, and ``occupied_overall`` the service's share of the
-    resource over the whole run. ``bursts`` are the services whose requests arrived in a burst
-    before the slow requests, the strongest first.
+    ``slow_us`` and ``median_us`` are the response times of slow and median requests, and ``gap_us``
+    is the difference. ``at`` is the resource, such as an accelerator or the cores, where slow
+    requests spend the most additional time; ``waits`` is true if they wait there, and ``share`` is
+    this additional time divided by the gap. ``occupant`` is the service that occupied the resource
+    for the largest part of these waits: ``occupied`` is this part as a share, and
+    ``occupied_overall`` the same service's share over the whole run. ``bursts`` are the services
+    whose requests arrived in a burst before the slow requests, the strongest first.
     """
     slow, median = (found["bands"][band]["response_us"] for band in ("slow", "median"))
     gap = slow - median

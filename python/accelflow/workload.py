@@ -95,13 +95,14 @@ _MOST_DIGITS: Final = 40
 
 
 class WorkloadWarning(UserWarning):
-    """The warning that a part of a workload's file has no effect, such as an unused trace."""
+    """A warning that a part of a workload's file has no effect, such as an unused trace."""
 
 
 def is_file(workload: object) -> bool:
     """Return whether `workload` is the path of a file.
 
-    It is one if it is a path object, or a string that ends in ``.toml`` or ``.json``.
+    Path objects count as files, and so do strings that end in ``.toml`` or ``.json``. Other strings
+    are names of suites. The file need not exist.
     """
     return isinstance(workload, PathLike) or (
         isinstance(workload, str) and workload.lower().endswith(SUFFIXES)
@@ -109,7 +110,7 @@ def is_file(workload: object) -> bool:
 
 
 def read_workload(path: str | PathLike[str]) -> dict[str, Any]:
-    """Return the workload in the file at `path`, TOML or JSON, as a tree of dicts and lists.
+    """Read the workload in the TOML or JSON file at `path`, and return it as dicts and lists.
 
     The files to which it refers (traces, recordings, CSV) are not read. Raises InputError for a
     file that cannot be read, and for the first value that is not allowed, with its line and column.
@@ -123,13 +124,13 @@ def read_workload(path: str | PathLike[str]) -> dict[str, Any]:
 
 
 def load_workload(path: str | PathLike[str]) -> dict[str, Any]:
-    """Return the workload in the file at `path` with the content of the files it refers to.
+    """Read the workload in the file at `path`, and all files that it refers to, as one dict.
 
-    The result, a tree of dicts and lists, needs no other files and can be simulated. Referenced
-    Python modules run in separate processes. Emits a WorkloadWarning for each likely mistake, such
-    as a trace that no service uses. Raises InputError as :func:`read_workload` does, for a file
-    that the workload names and that cannot be read, for a module that fails, and for traces that
-    cannot run or do not fit the services.
+    The result contains the content of those files (traces, recordings, CSV), so that it can be
+    simulated without them. Python modules with traces run in separate processes. Emits a
+    WorkloadWarning for each likely mistake, such as a trace that no service uses. Raises InputError
+    as :func:`read_workload` does, for a file that the workload names and that cannot be read, for a
+    module that fails, and for traces that cannot run or do not fit the services.
     """
     path = Path(path)
     text, folder = _text(path), path.parent
@@ -158,10 +159,10 @@ def _frames_inside() -> int:
 
 
 def inlined(workload: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the tree `workload` with the content of the files that it names.
+    """Return `workload`, a file's content as a dict, with the content of the files that it names.
 
-    The names are relative to the working directory, as the tree comes from no file. A tree that
-    names none is returned itself. Emits warnings and raises InputError as :func:`load_workload`
+    The names are relative to the working directory, since the dict comes from no file. If it names
+    no files, it is returned itself. Emits warnings and raises InputError as :func:`load_workload`
     does.
     """
     if not _names_files(workload):
@@ -201,10 +202,10 @@ def _names_files(value: object) -> bool:
 
 
 def bad_number(place: str, value: object) -> InputError | None:
-    """Return the error for the first number in `value` that no workload or scenario can have.
+    """Return the error for the first number in `value` that is not allowed in any field.
 
-    `place` is the setting whose value is `value`, with dicts and lists inside. Returns None if all
-    numbers are possible.
+    Such numbers are, for example, infinite. `value` may contain dicts and lists, and `place` is the
+    name of its setting. Returns None if all numbers are possible.
     """
     if isinstance(value, Mapping):
         parts = ((f"{place}.{key}", each) for key, each in value.items())
@@ -262,7 +263,7 @@ def _traces_of(module: Path) -> str:
 
 
 def native_workload(workload: str | PathLike[str] | Mapping[str, Any]) -> str:
-    """Return `workload` as the native engine takes it: a suite's name, or its tree as JSON.
+    """Return `workload` as the native engine takes it: a suite's name, or a file's content as JSON.
 
     Raises InputError as :func:`load_workload` does, and for a value that is not a suite's name, a
     file or a tree.
@@ -304,10 +305,10 @@ def _bad_number(tree: object) -> InputError | None:
 
 @contextmanager
 def numbers_named(tree: object) -> Iterator[None]:
-    """Turn an AccelflowError of the ``with`` block into InputError.
+    """Turn an AccelflowError of a ``with`` block that reads a workload into InputError.
 
-    If `tree`, a workload's tree, has a number that the native engine cannot read, the message names
-    that number.
+    If `tree`, the workload's file as a dict, has a number that the native engine cannot read, the
+    message names that number.
     """
     try:
         yield
@@ -317,7 +318,7 @@ def numbers_named(tree: object) -> Iterator[None]:
 
 
 def check_suite(name: str) -> None:
-    """Raise InputError unless `name` is a suite that comes with accelflow.
+    """Raise InputError unless `name` is a suite (a set of services) that comes with accelflow.
 
     If the working directory has a workload file of that name, the message proposes it.
     """
@@ -352,9 +353,10 @@ def located(workload: object) -> Iterator[None]:
 
 
 def workload_text(workload: Mapping[str, Any]) -> str:
-    """Return the tree `workload` as canonical TOML, which :func:`read_workload` reads back.
+    """Return `workload`, a file's content as a dict, as TOML in the standard layout.
 
-    Raises InputError for a value that is not allowed.
+    :func:`read_workload` reads a file with this text. Raises InputError for a value that is not
+    allowed.
     """
     text = _as_json(dict(workload))
     with numbers_named(workload):
@@ -362,7 +364,7 @@ def workload_text(workload: Mapping[str, Any]) -> str:
 
 
 def write_workload(workload: Mapping[str, Any], path: str | PathLike[str]) -> None:
-    """Write the tree `workload` to the file at `path` as canonical TOML, whole or not at all.
+    """Write `workload`, a file's content as a dict, to the file at `path` as TOML.
 
     Raises InputError for a value that is not allowed, and for a file that cannot be written.
     """
@@ -385,7 +387,7 @@ def suite_text(name: str) -> str:
 
 
 def mean_attempts(chain: Mapping[str, Any]) -> float:
-    """Return the mean number of attempts of a chain in a file, which follow failed ones."""
+    """Return the mean number of attempts of a chain of traces, as its ``retry`` makes it."""
     retry = chain.get("retry")
     if not retry:
         return 1.0

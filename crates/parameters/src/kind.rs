@@ -3,7 +3,8 @@
 use crate::number_text;
 use crate::refusal::any_of;
 
-/// One of the listed values that a parameter may have ([`Kind::Choice`], [`Kind::WholeOr`]).
+/// One of the values that a parameter may have, if they are listed one by one ([`Kind::Choice`],
+/// [`Kind::WholeOr`]): its number, name and meaning. For example, 1 has the name `on`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Choice {
     /// The number that stands for the choice in a configuration. Users may write this number
@@ -17,7 +18,8 @@ pub struct Choice {
 }
 
 impl Choice {
-    /// Creates a choice with the number `value`, a name and a meaning.
+    /// Creates a choice: the number `value`, the name that users may write for it, and its meaning
+    /// as a clause.
     pub const fn named(value: f64, name: &'static str, meaning: &'static str) -> Choice {
         Choice {
             value,
@@ -26,7 +28,7 @@ impl Choice {
         }
     }
 
-    /// Creates a choice with the number `value` and no name.
+    /// Creates a choice that has only the number `value`, without a name.
     pub const fn number(value: f64) -> Choice {
         Choice::named(value, "", "")
     }
@@ -40,7 +42,8 @@ impl Choice {
     }
 }
 
-/// The kind of a parameter's value, which determines the allowed values. All values are numbers.
+/// The allowed values of a parameter: a range of numbers, a list of choices, a switch or a
+/// constant. All values are numbers, and choices may have names.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
     /// Any number from `min` to `max`.
@@ -107,7 +110,7 @@ impl Kind {
     }
 
     /// Returns the allowed values that are listed one by one, most of them with names; empty for a
-    /// kind that lists none.
+    /// plain range or a constant.
     pub const fn choices(self) -> &'static [Choice] {
         match self {
             Kind::Choice(choices) => choices,
@@ -117,8 +120,8 @@ impl Kind {
         }
     }
 
-    /// Returns the smallest and the largest allowed value. `default` is the parameter's default,
-    /// which matters only for [`Kind::Fixed`].
+    /// Returns the smallest and the largest allowed value. `default` is the parameter's default:
+    /// for a constant ([`Kind::Fixed`]), both values are equal to it. Other kinds ignore it.
     pub fn range(self, default: f64) -> (f64, f64) {
         match self {
             Kind::Number { min, max } | Kind::Whole { min, max } => (min, max),
@@ -148,8 +151,8 @@ impl Kind {
         }
     }
 
-    /// Returns whether `value` is allowed. `default` is the parameter's default, which matters only
-    /// for [`Kind::Fixed`].
+    /// Returns whether `value` is allowed. `default` is the parameter's default: a constant
+    /// ([`Kind::Fixed`]) allows only this value. Other kinds ignore it.
     pub fn allows(self, value: f64, default: f64) -> bool {
         match self {
             Kind::Number { min, max } => (min..=max).contains(&value),

@@ -7,8 +7,9 @@ use crate::{Choice, Kind, Provenance, Refusal, number_text};
 /// The description of a parameter of a model: its key, unit, allowed values, default and the
 /// default's origin.
 ///
-/// Users can set most parameters; constants are listed for their origin. `S` is the type of the
-/// strings: `&'static str` in constant tables, `String` for parameters derived from data.
+/// Users can set most parameters. Constants of the model are also parameters, so that lists show
+/// where they come from. `S` is the type of the strings: `&'static str` in constant tables,
+/// `String` for parameters derived from data.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Parameter<S = &'static str> {
     /// The parameter's name in files and on command lines, such as `core.clock_ghz`.
@@ -39,8 +40,8 @@ impl<S: AsRef<str>> Parameter<S> {
         }
     }
 
-    /// Returns the number that stands for the choice called `name`. Case is ignored, and `-` and
-    /// blanks count as `_`.
+    /// Returns the number of the choice called `name`, for a parameter whose values have names. For
+    /// example, `on` gives 1 for a switch. Case is ignored, and `-` and blanks count as `_`.
     ///
     /// # Errors
     /// A [`Refusal`] if the parameter has no choice called `name`.
@@ -59,8 +60,8 @@ impl<S: AsRef<str>> Parameter<S> {
         })
     }
 
-    /// Returns the error that refuses `value` for this parameter and states the allowed values. The
-    /// error's text shows `value` unchanged.
+    /// Creates the error that refuses `value` for this parameter and states the allowed values. The
+    /// error's text shows `value` as it is and adds no quotes.
     pub fn refusal(&self, value: impl ToString) -> Refusal {
         let allowed = format!("must be {}", self.allowed());
         Refusal::new(self.key.as_ref(), value, allowed)
@@ -76,13 +77,15 @@ impl<S: AsRef<str>> Parameter<S> {
         format!("{words}{fixed}")
     }
 
-    /// Returns the named choice with the number `value`; `None` if no choice has this number.
+    /// Returns the choice (one of the parameter's listed values) with the number `value`; `None` if
+    /// there is no such choice.
     pub fn choice(&self, value: f64) -> Option<&'static Choice> {
         let mut choices = self.kind.choices().iter();
         choices.find(|choice| choice.value == value)
     }
 
-    /// Returns `value` as users write it: the name of the choice with this number, or the number.
+    /// Returns `value` as users write it: its name if the parameter has a name for it, such as `on`
+    /// for 1, else the number.
     pub fn text(&self, value: f64) -> String {
         self.choice(value)
             .map_or_else(|| number_text(value), Choice::label)

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-/// The kind of origin of a parameter's default: where the number comes from.
+/// The kind of source of a parameter's default: printed in a paper, derived from a paper, measured,
+/// or assumed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Provenance {
     /// Printed in a paper. [`Parameter::source`](crate::Parameter::source) names the paper and the
@@ -17,7 +18,7 @@ pub enum Provenance {
 }
 
 impl Provenance {
-    /// All kinds of origin, from the best founded to the least.
+    /// All kinds of source, from the best founded to the least.
     pub const ALL: [Provenance; 4] = [
         Provenance::Paper,
         Provenance::Derived,
@@ -25,7 +26,7 @@ impl Provenance {
         Provenance::Assumed,
     ];
 
-    /// Returns the name of the kind of origin in files and reports: `paper`, `derived`, `measured`
+    /// Returns the name of the kind of source in files and reports: `paper`, `derived`, `measured`
     /// or `assumed`.
     pub const fn name(self) -> &'static str {
         match self {

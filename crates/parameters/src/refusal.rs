@@ -18,10 +18,11 @@ const LEFT_OUT: &str = "left out";
 const GIVEN: &str = "given";
 
 /// The error for a value that is not allowed. Its text is `PLACE = VALUE: must be ..., did you mean
-/// ...?`, or `PLACE is left out: must be ...` without a value.
+/// ...?`, such as `cores = 0: must be at least 1`. For a missing value it is `PLACE is left out:
+/// must be ...`.
 ///
-/// PLACE is the parameter, setting or field. For an unknown name, PLACE is the kind of thing that
-/// is named, such as `service = 'Login2': must be CPost or Login, did you mean Login?`.
+/// PLACE is the name of the parameter, setting or field. If VALUE is an unknown name, PLACE states
+/// its kind: `service = 'Login2': must be CPost or Login, did you mean Login?`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
     /// The parameter, setting or field that has the value, as users write it, such as `core.clock_ghz`.
@@ -36,8 +37,9 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    /// Creates the error that refuses `value` for the parameter or field `place`. `allowed` is a
-    /// clause such as `must be 1 or 2`. The error's text shows `value` unchanged.
+    /// Creates the error that refuses `value` for the parameter or field named `place`. `allowed`
+    /// is a clause such as `must be 1 or 2`. The error's text shows `value` as it is and adds no
+    /// quotes.
     pub fn new(
         place: impl Into<String>,
         value: impl ToString,
@@ -51,26 +53,28 @@ impl Refusal {
         }
     }
 
-    /// Creates the error for a missing value of `place`. Its text is `PLACE is left out: ALLOWED`.
+    /// Creates the error for a missing value of the parameter or field named `place`. Its text is
+    /// `PLACE is left out: ALLOWED`. `allowed` is a clause such as `must be 1 or 2`.
     pub fn left_out(place: impl Into<String>, allowed: impl Into<String>) -> Refusal {
         Refusal::new(place, LEFT_OUT, allowed)
     }
 
-    /// Creates the error for `place`, which must be left out, whatever its value is. Its text is
-    /// `PLACE is given: ALLOWED`.
+    /// Creates the error for a parameter or field `place` that is given but must be left out,
+    /// whatever its value is. Its text is `PLACE is given: ALLOWED`. `allowed` is a clause that
+    /// states why.
     pub fn given(place: impl Into<String>, allowed: impl Into<String>) -> Refusal {
         Refusal::new(place, GIVEN, allowed)
     }
 
-    /// Creates the error that refuses the number `value` for `place`. `allowed` is a clause such as
-    /// `must be 1 or 2`.
+    /// Creates the error that refuses the number `value` for the parameter or field named `place`.
+    /// `allowed` is a clause such as `must be 1 or 2`.
     pub fn number(place: impl Into<String>, value: f64, allowed: impl Into<String>) -> Refusal {
         Refusal::new(place, number_text(value), allowed)
     }
 
-    /// Creates the error for the unknown name `name`. `place` states what `name` should name, such
-    /// as `service`. The error's text lists the names in `known`, or three of them if there are more
-    /// than 40. The text also proposes known names that are spelt like `name`.
+    /// Creates the error for the unknown name `name`. `place` is the kind of name, such as
+    /// `service`. The error's text lists the known names in `known`, or three of them if there are
+    /// more than 40. It also proposes known names that are spelt like `name`.
     pub fn unknown<'k>(
         place: impl Into<String>,
         name: &str,
@@ -101,8 +105,8 @@ impl Refusal {
         Refusal::new("parameter", quoted(key), allowed).proposing(key, known)
     }
 
-    /// Adds "did you mean ...?" to the error's text, with at most four names of `known` that are
-    /// spelt like `name`.
+    /// Adds "did you mean ...?" to the error's text, with those names in `known` that are spelt
+    /// like `name`, at most four.
     #[must_use]
     pub fn proposing<'k>(
         mut self,
@@ -115,8 +119,9 @@ impl Refusal {
         self
     }
 
-    /// Puts `outer` and a dot before the place of the refused value, so that the error's text
-    /// becomes `OUTER.PLACE = VALUE: ...`. An empty `outer` has no effect.
+    /// Adds to the error's text the section `outer` that contains the refused value: the text
+    /// begins with `OUTER.PLACE = VALUE` instead of `PLACE = VALUE`. An empty `outer` has no
+    /// effect.
     #[must_use]
     pub fn within(mut self, outer: &str) -> Refusal {
         if !outer.is_empty() {

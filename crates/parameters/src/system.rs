@@ -4,8 +4,8 @@ use std::fmt;
 
 const BEFORE: &str = " (os error ";
 
-/// Returns the text of `error` without the error number of the operating system that Rust adds:
-/// `No such file or directory` instead of `No such file or directory (os error 2)`.
+/// Returns the text of a system error without the error number that Rust adds: `No such file or
+/// directory` instead of `No such file or directory (os error 2)`.
 pub fn system_text(error: &impl fmt::Display) -> String {
     let text = error.to_string();
     let mut kept = String::with_capacity(text.len());

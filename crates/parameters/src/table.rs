@@ -7,7 +7,8 @@ use crate::{Kind, Parameter, Refusal, similar};
 /// The largest relative error when a field keeps a value as a quantity, such as picoseconds.
 const ROUNDED: f64 = 1e-9;
 
-/// A parameter, and the functions that read and write its value in a configuration of type `C`.
+/// One row of a [`Table`]: a parameter, and the functions that read and write its value in a
+/// configuration of type `C`.
 #[derive(Debug)]
 pub struct Row<C> {
     /// The description of the parameter.
@@ -18,7 +19,8 @@ pub struct Row<C> {
     pub set: fn(&mut C, f64),
 }
 
-/// All parameters of a simulator or server, bound to the fields of its configuration type `C`.
+/// A list of all parameters of a simulator or server. Each parameter has functions that read and
+/// write its value in a configuration of type `C`.
 #[derive(Debug)]
 pub struct Table<C: 'static> {
     sections: &'static [&'static [Row<C>]],
@@ -29,7 +31,7 @@ pub struct Table<C: 'static> {
 type Members = (&'static str, &'static [&'static str]);
 
 impl<C> Table<C> {
-    /// Creates a table of the parameters in `sections`, in the given order.
+    /// Creates a table of the parameters in `sections`, in this order.
     pub const fn new(sections: &'static [&'static [Row<C>]]) -> Table<C> {
         Table {
             sections,
@@ -37,10 +39,11 @@ impl<C> Table<C> {
         }
     }
 
-    /// Adds a second spelling for each parameter key whose last part is one of `members`. If
-    /// `group` is `accelerator` and a member is `TCP`, the key `pes.TCP` may also be written
-    /// `accelerator.TCP.pes`. So a file can have a section for each member. The last member stands
-    /// for all that have no name of their own: errors propose its key for an unknown member.
+    /// Adds a second spelling for the parameter keys that end in one of `members`, so that a file
+    /// can have a section for each member. If `group` is `accelerator` and a member is `TCP`, the
+    /// key `pes.TCP` may also be written `accelerator.TCP.pes`. Errors for a key with an unknown
+    /// member propose the key of the last member, which stands for all members without a name of
+    /// their own.
     #[must_use]
     pub const fn with_members(
         self,
@@ -53,8 +56,8 @@ impl<C> Table<C> {
         }
     }
 
-    /// Returns the second spelling of the parameter key `key`, such as `accelerator.TCP.pes` for
-    /// `pes.TCP` ([`Table::with_members`]); `None` for a key without a second spelling.
+    /// Returns the second spelling of a parameter key, which [`Table::with_members`] adds:
+    /// `accelerator.TCP.pes` for the `key` `pes.TCP`. `None` if `key` has no second spelling.
     pub fn by_member(&self, key: &str) -> Option<String> {
         let (group, members) = self.members;
         let (what, member) = key.split_once('.')?;
@@ -110,8 +113,8 @@ impl<C> Table<C> {
     /// Returns the row of the parameter `key`, in either spelling ([`Table::with_members`]).
     ///
     /// # Errors
-    /// A [`Refusal`] of a key that is not in the table. The error's text proposes keys that are
-    /// spelt like `key`.
+    /// A [`Refusal`] if the table does not have `key`. The error's text proposes keys that are
+    /// spelt like it.
     pub fn row(&self, key: &str) -> Result<&'static Row<C>, Refusal> {
         let is_asked = |row: &&Row<C>| {
             let known = row.parameter.key;
@@ -188,8 +191,8 @@ impl<C> Table<C> {
         }
     }
 
-    /// Checks the value of every parameter in `config`, for configurations whose fields were set
-    /// directly.
+    /// Checks the value of every parameter in `config`. This is for configurations whose fields
+    /// were set directly, without [`Table::set`].
     ///
     /// # Errors
     /// A [`Refusal`] of the first value that is not allowed.
@@ -198,8 +201,9 @@ impl<C> Table<C> {
         rows.try_for_each(|row| row.parameter.check((row.get)(config)))
     }
 
-    /// Returns the defects of the table itself as texts; empty for a correct table. It is meant for
-    /// tests of the code that declares a table. `config` returns a configuration of defaults.
+    /// Checks the table itself and returns its defects as texts; empty for a correct table. It is
+    /// meant for tests of code that declares a table. `config` creates a configuration with all
+    /// defaults.
     ///
     /// In a correct table, every key occurs once. Every default is allowed and has a source, and
     /// `config` has the defaults. The error for a value that is not allowed states the key. When a

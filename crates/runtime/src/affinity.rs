@@ -5,7 +5,8 @@ use std::thread;
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-/// Returns the operating system's numbers of the cores on which this thread may run.
+/// Returns the cores on which this thread may run, as the numbers that the operating system gives
+/// them.
 ///
 /// # Errors
 /// The errors of the operating system.

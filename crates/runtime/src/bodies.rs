@@ -5,8 +5,9 @@ use accelflow_trace::{Accel, Kind, Transform};
 
 use crate::terms::Terms;
 
-/// The accelerators that an executor of traces calls, in software or on a device. A *job* is the
-/// message that they process, with its payload and state.
+/// The accelerators that an executor calls when it runs traces. Implementations do the work in
+/// software or on a device. A *job* is the message that the accelerators process, with its payload
+/// and state.
 ///
 /// If [`Bodies::run`] or [`Bodies::transform`] fails, the job is unchanged.
 pub trait Bodies {

@@ -13,8 +13,8 @@ use crate::outcome::{Arrival, Conversation, Detail, Outcome, Sent, Step};
 use crate::peer::Peer;
 
 /// The largest number of visits in one run of a trace. A visit is an accelerator call, a
-/// transformation, a fork, a join, the start of a trace or a notification. Every run ends even
-/// without this limit, but a chain of forking traces could make it very long.
+/// transformation, a fork, a join, the start of a trace or a notification. Without this limit,
+/// every run would still end, but traces that fork again and again could make it very long.
 pub const MAX_VISITS: usize = 100_000;
 
 /// The record of one run: visits, steps, sent messages and arrivals, in the order of inline

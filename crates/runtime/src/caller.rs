@@ -4,19 +4,20 @@ use accelflow_accel::rpc::{MessageType, ThriftCall};
 use accelflow_accel::{Call, Job};
 use serde_json::{Value, json};
 
-/// The names of the error subtraces of the templates T6, T7 and T10 (AccelFlow, section IV.B). An
-/// error subtrace begins with Ser and replies to the service's caller, not to the peer of the trace
-/// that failed.
+/// The names of the traces that report an error to the service's caller (error subtraces;
+/// AccelFlow, section IV.B). They follow the paper's traces T6, T7 and T10 when the response of a
+/// database or another service is an error. They begin with serialization (Ser).
 pub const ERROR_TRACES: [&str; 3] = ["T6_error", "T7_error", "T10_error"];
 
 /// `TApplicationException`'s INTERNAL_ERROR (Apache Thrift).
 const INTERNAL_ERROR: i32 = 6;
 
-/// Builds the reply that reports the error in `job` to the service's caller. `caller` is the header
-/// of the caller's request. Returns the reply's header, and the reply's body as JSON.
+/// Builds the reply that tells the service's caller about the error in `job`, a message that a
+/// trace has processed. `caller` is the header of the caller's request. Returns the reply's header,
+/// and its body as JSON.
 ///
-/// If the error is an exception that the interface of a called service declares, it is passed on
-/// unchanged. Every other error becomes a Thrift application exception.
+/// An exception that the interface of a called service declares is passed on unchanged. Every other
+/// error becomes a Thrift application exception.
 pub fn error_reply(caller: &ThriftCall, job: &Job) -> (ThriftCall, Vec<u8>) {
     match &job.call {
         Call::Thrift(nested) if nested.message_type == MessageType::Reply => {
@@ -31,9 +32,9 @@ pub fn error_reply(caller: &ThriftCall, job: &Job) -> (ThriftCall, Vec<u8>) {
     }
 }
 
-/// Returns the text of the error with which the job `job` has failed: the text of an exception or
-/// status. For an exception that the called service's interface declares, it is the exception as
-/// JSON.
+/// Returns the text of the error in `job`, a message whose content is an exception or an error
+/// status. For an exception that the called service's interface declares, the text is the exception
+/// as JSON.
 pub fn error_text(job: &Job) -> String {
     match &job.call {
         Call::Thrift(nested) if nested.message_type == MessageType::Reply => {

@@ -6,9 +6,9 @@ use accelflow_accel::tcp::TcpSession;
 use accelflow_accel::tls::{CipherSuite, TlsSession};
 use accelflow_accel::{AccelError, Session};
 
-/// Returns the TLS application traffic secrets of the [`connection`] with the number `number`: the
-/// client's, then the server's. Other TLS implementations that know them can read and write packets
-/// of the connection.
+/// Returns the TLS application traffic secrets of the [`connection`] with the number `number`:
+/// first the client's, then the server's. With these secrets, another TLS implementation can read
+/// and write packets of the connection.
 pub fn secrets(number: u64) -> [[u8; 32]; 2] {
     [1, 2].map(|direction| {
         let mut secret = [direction; 32];
@@ -17,12 +17,14 @@ pub fn secrets(number: u64) -> [[u8; 32]; 2] {
     })
 }
 
-/// Creates both ends of a connection with fixed addresses and keys, for trying traces: the client's
-/// end, then the server's. Equal numbers give equal connections. Different numbers give different
-/// keys ([`secrets`]). Numbers below 57,344,000 also give different addresses.
+/// Creates both ends of a connection with fixed addresses and keys, for trying traces: first the
+/// client's end, then the server's. `number` determines addresses, ports and keys. Two numbers
+/// always give different keys ([`secrets`]), and below 57,344,000 also different addresses or
+/// ports.
 ///
-/// For the number `256 * x + y` the client is at 10.0.x.y and the server at 10.1.x.y. Both start at
-/// the TCP sequence number 1 and the TLS record number 0.
+/// The client's address is 10.0.x.y and the server's 10.1.x.y, where x and y are the two low bytes
+/// of `number`: 258 gives 10.0.1.2. Both ends start at the TCP sequence number 1 and the TLS record
+/// number 0.
 ///
 /// # Errors
 /// None in practice: the constructors fail only for invalid keys.

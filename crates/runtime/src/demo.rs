@@ -17,13 +17,14 @@ use crate::outcome::{Caller, Conversation, Message, Outcome};
 use crate::peer::{Answers, LoopbackPeer};
 use crate::run_traces::RunTraces;
 
-/// The name of the method that the demo's client has called before a run begins on a core. Error
-/// subtraces reply to this call.
+/// The name of the method that the demo's client has called, for a run whose message the service
+/// sends itself. If the run fails on its way, an error subtrace (a trace that reports the error)
+/// replies to this call.
 pub const CALLER_METHOD: &str = "ComposePost";
 
-/// Returns the packets in which the demo's client calls `method`, as input for the trace T1. `seed`
-/// and `index` determine the call's arguments ([`messages::request`]). The arguments are compressed
-/// with Zstandard if `compressed`.
+/// Returns the TCP packets of a Thrift call of `method` by the demo's client. They are an input for
+/// the paper's trace T1, which receives a request. `seed` and `index` determine the call's
+/// arguments ([`messages::request`]). The arguments are compressed with Zstandard if `compressed`.
 ///
 /// # Errors
 /// `unknown_method` for a method that is not in [`messages::METHODS`].
@@ -71,7 +72,8 @@ pub(crate) fn client_request(
     Ok(job)
 }
 
-/// Runs the trace `name`, which must begin with TCP, on packets from the demo's client ([`request`]).
+/// Runs the trace `name` on `packets` from the demo's client ([`request`]). The trace must begin
+/// with TCP.
 ///
 /// # Errors
 /// The errors of [`RunTraces::run_trace`].
@@ -90,10 +92,10 @@ pub fn run_trace<E: RunTraces>(
 
 /// Runs the trace `name` on a message of any kind.
 ///
-/// Received messages and replies use the connection of the demo's client. Requests go to a
-/// [`LoopbackPeer`] that returns `answers`. Error subtraces reply to the demo's client, which has
-/// called [`CALLER_METHOD`]. A message whose [`call`](Message::call) is a storage response counts as a
-/// received message.
+/// If `message` is received or is a reply, the run uses the connection of the demo's client. A
+/// message whose [`call`](Message::call) is a storage response counts as received. If `message` is
+/// a request, it goes to a [`LoopbackPeer`] that returns `answers`. Error subtraces (traces that
+/// report an error) then reply to the demo's client, as if it had called [`CALLER_METHOD`].
 ///
 /// # Errors
 /// The errors of [`RunTraces::run_trace`].
@@ -122,8 +124,8 @@ pub fn run_trace_as<E: RunTraces>(
     executor.run_trace(name, message, &mut conversation, Box::new(peer))
 }
 
-/// Builds a request that runs the trace `name` in the ensemble. Connections and peers are those of
-/// [`run_trace_as`].
+/// Builds a request to the ensemble ([`Pools`](crate::Pools)) to run the trace `name` on `message`.
+/// The run has the same connections as with [`run_trace_as`], and a peer that returns `answers`.
 ///
 /// # Errors
 /// None in practice: the constructors fail only for invalid keys.

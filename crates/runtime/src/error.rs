@@ -6,7 +6,8 @@ use accelflow_trace::{Accel, DecodeError, Fault, Image, Visit, is_name};
 
 use crate::outcome::Arrival;
 
-/// The error that ended a run of a trace early. A core can then do the work itself, on the same input.
+/// The error that ended a run of a trace (a program of accelerator calls) early. A core can then do
+/// the work itself, from the original input.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}: {message}", self.place())]
 pub struct TraceError {
@@ -40,7 +41,8 @@ impl TraceError {
     }
 }
 
-/// The error of a run of a trace that ended early, with everything that the run had done before.
+/// The error of a run of a trace that ended early, with the steps and results of the run before the
+/// error.
 #[derive(Debug, thiserror::Error)]
 #[error("{error}")]
 pub struct Failure {
@@ -55,8 +57,9 @@ pub struct Failure {
     pub arrivals: Vec<Arrival>,
 }
 
-/// Returns the stable machine-readable name of a fault that [`step`](fn@accelflow_trace::step) has
-/// found in a trace, for counters and tests.
+/// Returns the stable name of `fault` for counters and tests, such as `backward_jump`. A fault is a
+/// defect of a trace's code that [`step`](fn@accelflow_trace::step) finds when it executes the
+/// trace.
 pub fn fault_reason(fault: &Fault) -> &'static str {
     match fault {
         Fault::Decode(DecodeError::UnknownNibble { .. }) => "unknown_nibble",
@@ -69,7 +72,8 @@ pub fn fault_reason(fault: &Fault) -> &'static str {
     }
 }
 
-/// Counters of an executor's runs of traces, by the way they ended.
+/// The numbers of traces that an executor has run: those completed, and those that failed for each
+/// reason.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// The number of runs that reached the end of their trace.
@@ -79,8 +83,8 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// Counts a run that has reached the end of its trace (`Ok`), or that has ended early (`Err` with
-    /// the [`TraceError::reason`]).
+    /// Counts one run: `Ok` if it has reached the end of its trace, `Err` with the
+    /// [`TraceError::reason`] if it has failed.
     pub fn count(&mut self, ended: Result<(), &'static str>) {
         match ended {
             Ok(()) => self.completed += 1,

@@ -13,7 +13,8 @@ use crate::outcome::{Conversation, Detail, Message, Outcome};
 use crate::peer::Peer;
 use crate::run_traces::RunTraces;
 
-/// An executor that runs traces on real bytes, on the calling thread, with the accelerators `B`.
+/// Runs traces (short programs of accelerator calls) on real messages. The calling thread does all
+/// work, with the accelerators `B`.
 #[derive(Debug)]
 pub struct Executor<B = Ensemble> {
     image: Arc<Image>,
@@ -23,8 +24,8 @@ pub struct Executor<B = Ensemble> {
 }
 
 impl Executor {
-    /// Creates an executor for the traces of `image`, with software accelerators and default
-    /// settings. LdB balances the load over `cores` cores, round robin.
+    /// Creates an executor for the traces in the trace memory `image`, with software accelerators
+    /// and default settings. LdB, the load balancer, assigns messages to `cores` cores round robin.
     ///
     /// # Errors
     /// The errors of [`Ensemble::with_cores`].
@@ -34,8 +35,9 @@ impl Executor {
 }
 
 impl<B: Bodies> Executor<B> {
-    /// Creates an executor that runs the traces of `image` on the accelerators `bodies`. The traces
-    /// in [`ERROR_TRACES`](crate::ERROR_TRACES) reply to the service's caller.
+    /// Creates an executor that runs the traces in the trace memory `image` on the accelerators
+    /// `bodies`. Replies of the traces in [`ERROR_TRACES`](crate::ERROR_TRACES) go to the service's
+    /// caller ([`Conversation::caller`]).
     pub fn new(image: impl Into<Arc<Image>>, bodies: B) -> Executor<B> {
         Executor {
             image: image.into(),
@@ -45,7 +47,8 @@ impl<B: Bodies> Executor<B> {
         }
     }
 
-    /// Sets how much the [`Outcome`] of a run records. Default [`Detail::Steps`].
+    /// Sets how much the [`Outcome`] of each run records. The default, [`Detail::Steps`], records
+    /// everything.
     pub fn set_detail(&mut self, detail: Detail) {
         self.detail = detail;
     }
@@ -55,7 +58,7 @@ impl<B: Bodies> Executor<B> {
         &self.image
     }
 
-    /// Replaces the trace memory, for example after a trace was registered.
+    /// Replaces the trace memory, for example by one with an additional trace. Later runs use it.
     pub fn set_image(&mut self, image: impl Into<Arc<Image>>) {
         self.image = image.into();
     }
@@ -65,12 +68,14 @@ impl<B: Bodies> Executor<B> {
         &mut self.bodies
     }
 
-    /// The numbers of runs that have ended so far, by the way they ended.
+    /// The numbers of traces that this executor has run so far: those completed, and those that
+    /// failed for each reason.
     pub fn counters(&self) -> &Counters {
         &self.counters
     }
 
-    /// Runs the trace `name` on `message` until the trace, its tails and all its forks have ended.
+    /// Runs the trace `name` on `message` until the trace, the traces that follow it (its tails)
+    /// and all its forks (parallel arms) have ended.
     ///
     /// # Errors
     /// [`Failure`] with the first error of any step. A panic in an accelerator's code is such an

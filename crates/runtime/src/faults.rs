@@ -67,8 +67,9 @@ pub enum FaultError {
     },
 }
 
-/// A list of injected faults, each with a counter of the accelerator's calls. Several ensembles can
-/// share the list.
+/// A list of faults to inject into accelerators, for tests. Each fault counts its accelerator's
+/// calls to choose those that it affects. Several sets of accelerators can share the list and its
+/// counters.
 #[derive(Clone, Debug, Default)]
 pub struct Faults(Arc<[Armed]>);
 
@@ -84,9 +85,9 @@ impl Faults {
         self.0.is_empty()
     }
 
-    /// Creates the list of `faults`, which are applied in this order to each call of an accelerator's
-    /// body. Several faults can affect one call. Each fault counts the calls that reach it: after one
-    /// that fails or panics, the later faults of the list do not see this call.
+    /// Creates the list of `faults`. They apply in this order to each call of an accelerator, and
+    /// several can affect one call. If a fault makes a call fail or panic, the later faults neither
+    /// affect nor count this call.
     ///
     /// # Errors
     /// [`FaultError`] for a share outside 0 to 1, and for the call number 0.
@@ -108,7 +109,7 @@ impl Faults {
         Ok(Faults(faults.iter().map(armed).collect()))
     }
 
-    /// Returns `ensemble`, with the faults injected into its accelerators.
+    /// Returns the accelerators of `ensemble` with the faults of this list injected into them.
     #[must_use]
     pub fn around(&self, ensemble: Ensemble) -> Ensemble {
         ensemble.wrapped(|body| {

@@ -15,8 +15,8 @@ pub enum Turn<T> {
     Wait(Option<Instant>),
 }
 
-/// A shared state, and a first-in, first-out queue of threads. Each thread waits until the state
-/// lets it pass.
+/// A queue that threads pass in order of arrival, each when a shared state permits it. For example,
+/// the state is a count of free places, and the first thread waits while the count is 0.
 ///
 /// Only the first thread is woken, so a long queue does not slow down the threads that pass.
 #[derive(Default)]
@@ -47,10 +47,13 @@ impl<S> Gate<S> {
         }
     }
 
-    /// Waits until this thread is first in the queue and `attempt` lets it pass. Returns the result
-    /// in [`Turn::Pass`], or `None` if the time `until` comes first; an `until` of `None` sets no
-    /// limit. `attempt` is called again after each change of the state, and at the time in the
-    /// [`Turn::Wait`] that its last call has returned.
+    /// Waits until this thread is first in the queue and `attempt` lets it pass. Returns the value
+    /// in [`Turn::Pass`], or `None` if the thread has not passed by the time `until`. With `None`
+    /// as `until`, the wait has no time limit.
+    ///
+    /// Once the thread is first, `attempt` is called with the state, and may change it. If it
+    /// returns [`Turn::Wait`], it is called again after each change of the state, and at the time
+    /// in [`Turn::Wait`].
     pub fn pass<T>(
         &self,
         until: Option<Instant>,

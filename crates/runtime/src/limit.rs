@@ -5,10 +5,10 @@ use std::time::Instant;
 
 use crate::gate::{Gate, Turn};
 
-/// A limit on the traces that a tenant runs at a time, so that the tenant cannot occupy all
-/// accelerators: "if a counter for a tenant reaches a threshold N, no new trace for the tenant can
-/// be initiated" (AccelFlow, section IV.D). Further traces wait in order of arrival, or are
-/// refused.
+/// A limit on the number of traces that one tenant runs at a time, so that the tenant cannot occupy
+/// all accelerators. Further traces wait in order of arrival, or are refused. The paper: "if a
+/// counter for a tenant reaches a threshold N, no new trace for the tenant can be initiated"
+/// (AccelFlow, section IV.D).
 #[derive(Clone, Debug)]
 pub struct TraceLimit {
     gate: Arc<Gate<Running>>,
@@ -51,11 +51,12 @@ impl TraceLimit {
         }
     }
 
-    /// Waits until the tenant is below its limit, and counts a new running trace. Waits at most
-    /// until the time `until`; an `until` of `None` means as long as necessary.
+    /// Waits until the tenant is below its limit, and then counts one more running trace. The wait
+    /// ends at the time `until`; with `None` it has no time limit.
     ///
     /// # Errors
-    /// [`TenantBusy`] if no trace may start by `until`. A time in the past means not to wait.
+    /// [`TenantBusy`] if the tenant is still at its limit at the time `until`; at once if this time
+    /// is in the past.
     pub fn begin(&self, until: Option<Instant>) -> Result<RunningTrace, TenantBusy> {
         let begun = self.gate.pass(until, |running| {
             if running.most > 0 && running.now >= running.most {

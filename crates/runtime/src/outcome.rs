@@ -9,7 +9,8 @@ use accelflow_trace::{Accel, Format, Kind, Visit};
 
 use crate::terms::Terms;
 
-/// The input of a run of a trace. The bytes are borrowed, so a failed run leaves them unchanged.
+/// The message that a run of a trace begins with: its bytes, their format, and the message's kind
+/// and header. The bytes are borrowed, so a failed run leaves them unchanged.
 #[derive(Clone, Debug)]
 pub struct Message<'a> {
     /// The bytes of the message: received packets for a trace that begins with TCP, application
@@ -34,7 +35,8 @@ pub struct Message<'a> {
 }
 
 impl<'a> Message<'a> {
-    /// Creates a message from received packets of an RPC message, for a trace that begins with TCP.
+    /// Creates a message from `bytes`, the received TCP packets of an RPC message. It is an input
+    /// for a trace that begins with TCP.
     pub fn received(bytes: &'a [u8]) -> Message<'a> {
         Message {
             bytes,
@@ -47,7 +49,8 @@ impl<'a> Message<'a> {
         }
     }
 
-    /// Creates a message from received bytes that a core has already decrypted.
+    /// Creates a message from received `bytes` that a core has already decrypted. TCP and Decr
+    /// (decryption) pass them on unchanged.
     pub fn opened(bytes: &'a [u8]) -> Message<'a> {
         Message {
             opened: true,
@@ -55,7 +58,8 @@ impl<'a> Message<'a> {
         }
     }
 
-    /// Creates a message to be sent: the JSON text `bytes`, with the kind and header `call`.
+    /// Creates a message to be sent: the JSON text `bytes`. `call` is the message's kind and
+    /// header.
     pub fn json(bytes: &'a [u8], call: Call) -> Message<'a> {
         Message {
             bytes,
@@ -68,8 +72,9 @@ impl<'a> Message<'a> {
         }
     }
 
-    /// Creates a message to be sent: `bytes`, a record of type `record`, with the kind and header
-    /// `call`.
+    /// Creates a message to be sent whose content `bytes` is a record: an encoded message that was
+    /// checked against its schema. `record` is the record's type, `call` the message's kind and
+    /// header.
     pub fn record(bytes: &'a [u8], record: Record, call: Call) -> Message<'a> {
         Message {
             record: Some(record),
@@ -78,8 +83,9 @@ impl<'a> Message<'a> {
     }
 }
 
-/// The connections that a run of a trace may use. The run takes them from this value, and puts them
-/// back when it ends.
+/// The connections that a run of a trace may use: one for the message with which the run begins,
+/// and one to the service's caller. The run takes them from this value, and puts them back when it
+/// ends.
 #[derive(Debug, Default)]
 pub struct Conversation {
     /// The connection of the message with which the run begins. If this is an empty [`Session`], the
@@ -92,7 +98,8 @@ pub struct Conversation {
     pub caller: Option<Caller>,
 }
 
-/// The client that waits for the service's response, and to which error subtraces report errors.
+/// The client that waits for the service's response: its connection, and the header of its request.
+/// Error subtraces (traces that report an error) reply to it.
 #[derive(Debug)]
 pub struct Caller {
     /// The header of the client's request, to which an error subtrace replies.
@@ -102,7 +109,7 @@ pub struct Caller {
     pub session: Session,
 }
 
-/// How much of a run its [`Outcome`] records.
+/// How much the [`Outcome`] of a run records: every step, or only the results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Detail {
     /// Everything: the results, all visits and all accelerator calls.
@@ -113,7 +120,8 @@ pub enum Detail {
     Results,
 }
 
-/// The results of a run of a trace that has reached its end, and a record of what the run did.
+/// The results of a completed run of a trace, and a record of its accelerator calls, sent messages
+/// and times.
 #[derive(Debug, Default)]
 pub struct Outcome {
     /// The results that the run has delivered to cores, in order: one for the trace with its tails,
@@ -131,7 +139,8 @@ pub struct Outcome {
     pub times: Vec<StepTime>,
 }
 
-/// The times of an accelerator call that a thread of [`Pools`](crate::Pools) executed.
+/// The times of one accelerator call: its arrival in a queue, its duration, and its processor time.
+/// Only calls that a thread of [`Pools`](crate::Pools) executed have them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StepTime {
     /// The time at which the call entered a queue of the ensemble.
@@ -143,7 +152,8 @@ pub struct StepTime {
 }
 
 impl Step {
-    /// Returns the name of the called accelerator, as the trace memory declares it.
+    /// Returns the name of the called accelerator: `TCP`, or the declared name of a custom
+    /// accelerator.
     pub fn name(&self) -> &str {
         self.own
             .as_ref()
@@ -152,10 +162,12 @@ impl Step {
 }
 
 impl Outcome {
-    /// Returns the first element of `arrivals`; `None` if `arrivals` is empty. It is the result of
-    /// the trace and its tails, which the core that began the run receives. It is the result of a
-    /// fork instead if [`TraceHandle::next_arrival`](crate::TraceHandle::next_arrival) has already
-    /// returned the result of the trace.
+    /// Returns the result of the trace for the core that began the run: the first element of
+    /// `arrivals`, or `None` if there is none.
+    ///
+    /// If [`TraceHandle::next_arrival`](crate::TraceHandle::next_arrival) has already returned this
+    /// result, `arrivals` no longer has it. The first element is then the result of a fork (a
+    /// parallel arm of the trace).
     pub fn result(&self) -> Option<&Arrival> {
         self.arrivals.first()
     }
@@ -166,7 +178,8 @@ impl Outcome {
     }
 }
 
-/// A result that a trace, or a fork of it, delivers to a core when it ends.
+/// A result that a trace delivers to a core at its end. Each fork (parallel arm) of the trace
+/// delivers a result of its own.
 #[derive(Debug)]
 pub struct Arrival {
     /// The name of the trace that ended.
@@ -180,7 +193,7 @@ pub struct Arrival {
     pub job: Job,
 }
 
-/// A message that a run of a trace has sent.
+/// A message that a run of a trace has sent: its sender, its kind and header, and its packets.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sent {
     /// The name of the trace that sent the message.

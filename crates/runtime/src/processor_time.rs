@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// Returns the processor time that this thread has used so far. The time for which a system call
-/// blocks does not count.
+/// Returns the processor time that this thread has used since its start. Time in which the thread
+/// is blocked or waits does not count.
 pub fn thread_time() -> Duration {
     let now = clock_gettime(ClockId::ThreadCPUTime);
     let seconds = u64::try_from(now.tv_sec).unwrap_or(0);

@@ -4,9 +4,9 @@ use crate::error::Failure;
 use crate::outcome::{Conversation, Message, Outcome};
 use crate::peer::Peer;
 
-/// An executor, which runs traces to completion. Accelerators run on the calling thread
-/// ([`Executor`](crate::Executor)) or on workers of their own
-/// ([`PooledExecutor`](crate::PooledExecutor)).
+/// An executor: it runs traces (short programs of accelerator calls) to completion. The
+/// accelerators run on the calling thread ([`Executor`](crate::Executor)) or on worker threads of
+/// their own ([`PooledExecutor`](crate::PooledExecutor)).
 pub trait RunTraces {
     /// Runs the trace `name` on `message` until the trace, its tails and all its forks have ended.
     ///

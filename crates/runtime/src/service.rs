@@ -23,7 +23,8 @@ fn lock(peer: &SharedPeer) -> MutexGuard<'_, LoopbackPeer> {
     peer.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// One invocation of a service: the client's request, the results of each phase, and the response.
+/// One invocation of a service: the client's request, the results of each phase of the service's
+/// path, and the response.
 #[derive(Debug)]
 pub struct ServiceRun {
     /// The arguments of the client's call, as JSON.
@@ -35,7 +36,8 @@ pub struct ServiceRun {
     pub response: Option<Vec<u8>>,
 }
 
-/// The results of one phase of a service's path.
+/// The results of one phase of a service's path. A phase is application logic on a core, or one or
+/// several chains of traces (programs of accelerator calls).
 #[derive(Debug)]
 pub enum PhaseRun {
     /// A CPU phase: application logic, which this project does not include and so did not run.
@@ -46,7 +48,7 @@ pub enum PhaseRun {
 }
 
 impl PhaseRun {
-    /// The outcomes of the phase's chains of traces; empty for a CPU phase.
+    /// The outcomes of the phase's chains of traces; empty for a phase of application logic.
     pub fn chains(&self) -> &[Outcome] {
         match self {
             PhaseRun::Cpu => &[],
@@ -55,7 +57,7 @@ impl PhaseRun {
     }
 }
 
-/// The error of an invocation of a service.
+/// The error of an invocation of a service: a message is missing, or a trace or the client failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ServiceRunError {
     /// A service without built-in messages: neither its name nor its method is one of
@@ -105,15 +107,16 @@ pub enum ServiceRunError {
     },
 }
 
-/// A client and peers for services: the client calls a service, and the service calls the peers.
+/// A test environment that runs services on real messages: a client that calls a service, and peers
+/// (cache, database, other services) that the service calls.
 #[derive(Debug)]
 pub struct ServiceRunner {
     client: Ensemble,
     peer: SharedPeer,
 }
 
-/// Runs one invocation of `service` with a new client and new peers. The contents of messages
-/// follow from `seed` and `index`.
+/// Runs one invocation of `service` with a new client and new peers. `executor` runs the service's
+/// traces. `seed` and `index` determine the contents of all messages.
 ///
 /// # Errors
 /// [`ServiceRunError`] for a service without built-in messages, for a chain of traces that lacks a
@@ -130,7 +133,7 @@ pub fn run_service<E: RunTraces>(
 }
 
 impl ServiceRunner {
-    /// Creates a client and peers for services.
+    /// Creates a client, and peers that act as cache, database and other services.
     ///
     /// # Errors
     /// The errors of [`Ensemble::with_cores`], which do not occur in practice.
@@ -141,10 +144,11 @@ impl ServiceRunner {
         })
     }
 
-    /// Runs one invocation of `service`. The contents of all messages follow from `seed` and `index`.
+    /// Runs one invocation of `service`. `executor` runs the service's traces. `seed` and `index`
+    /// determine the contents of all messages.
     ///
-    /// The peers' responses have the facts that the chains of the service's path give, such as a
-    /// cache hit.
+    /// The workload states facts about the peers' responses, such as a cache hit, for each chain of
+    /// traces of the service. The responses agree with these facts.
     ///
     /// # Errors
     /// [`ServiceRunError`] for a service without built-in messages, for a chain of traces that

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-/// The urgency of a run of a trace, for queues that order their entries by priority.
+/// The urgency of a run of a trace. Accelerators' queues that are served by priority use it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Priority {
     /// Served after all other runs.
@@ -14,8 +14,8 @@ pub enum Priority {
     High,
 }
 
-/// The tenant, priority and deadline of a run of a trace. Queues apply them to every step of the
-/// run.
+/// The tenant, priority and deadline of a run of a trace. They apply to every accelerator call of
+/// the run, for example in the order in which a queue is served.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Terms {
     /// The ID of the tenant (customer) that the run belongs to.

@@ -17,8 +17,9 @@ use crate::outcome::Step;
 use crate::processor_time::{nanoseconds, thread_time};
 use crate::terms::Terms;
 
-/// The phases of a server's work on a request: application logic, and chains of traces that the
-/// handler starts. The first and the last phase are application logic.
+/// The recorded times of a server's work on one request, as phases: application logic in the
+/// request's handler, and chains of traces (programs of accelerator calls) that the handler starts.
+/// The first and the last phase are application logic.
 #[derive(Clone, Debug, Default)]
 pub struct Trail {
     /// The phases of the work, in order of time.
@@ -26,9 +27,9 @@ pub struct Trail {
 }
 
 impl Trail {
-    /// Replaces the handler's processor time by its wall time `wall` if the handler has started no
-    /// traces. In that case other threads may have worked for the handler, and their processor time
-    /// is not known.
+    /// Replaces the processor time of application logic by `wall`, the handler's wall time, if the
+    /// handler has started no traces. Other threads may then have worked for the handler, and their
+    /// processor time is not known.
     #[must_use]
     pub fn or_wall(mut self, wall: Duration) -> Trail {
         if let [TrailPhase::Cpu(spent)] = self.phases.as_mut_slice() {
@@ -38,7 +39,7 @@ impl Trail {
     }
 }
 
-/// A phase of a server's work on a request.
+/// A phase of a server's work on a request: application logic, or chains of traces.
 #[derive(Clone, Debug)]
 pub enum TrailPhase {
     /// Application logic. Holds the processor time that the handler's thread has used, or the
@@ -48,7 +49,8 @@ pub enum TrailPhase {
     Chains(Vec<TrailChain>),
 }
 
-/// A chain of traces that a handler has started, with the costs of its steps.
+/// A chain of traces that a request's handler has started, with its measured costs. A chain is a
+/// trace (a program of accelerator calls) and all traces that follow it.
 #[derive(Clone, Debug)]
 pub struct TrailChain {
     /// The accelerator calls of the chain, in order.
@@ -61,7 +63,8 @@ pub struct TrailChain {
     pub waits: Vec<(String, Duration)>,
 }
 
-/// The measured times of an exchange: a message is sent over a socket, and its response received.
+/// The measured times of an exchange over a socket: sending a message, waiting, and receiving the
+/// response.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Exchange {
     /// The processor time of sending the message.
@@ -78,7 +81,7 @@ pub struct Exchange {
 pub struct Exchanges(Option<Vec<Exchange>>);
 
 impl Exchanges {
-    /// Switches the meter on if `wanted`, and off otherwise. Discards the exchanges measured so far.
+    /// Switches the meter on if `wanted`, else off, and discards the exchanges measured so far.
     pub fn note(&mut self, wanted: bool) {
         self.0 = wanted.then(Vec::new);
     }
@@ -88,8 +91,8 @@ impl Exchanges {
         self.0.take().unwrap_or_default()
     }
 
-    /// Sends a message over `socket` with `send`, and then receives the response with `receive`.
-    /// Measures both if the meter is on.
+    /// Calls `send`, which sends a message over `socket`, and then `receive`, whose result is the
+    /// response. Records the times of both as an [`Exchange`] if the meter is on.
     ///
     /// # Errors
     /// The errors of `send` and `receive`.
@@ -119,8 +122,9 @@ impl Exchanges {
 }
 
 impl TrailChain {
-    /// Creates a chain from its accelerator calls, their costs in nanoseconds, and its exchanges in
-    /// order. Adds the processor times of the exchanges to the costs of the TCP calls.
+    /// Creates a chain from its accelerator calls `steps`, the cost of each in `costs_ns`, and
+    /// `exchanges` (sent messages with their responses), all in order of time. Adds the processor
+    /// times of the exchanges to the costs of the TCP calls that send and receive.
     pub fn new(steps: Vec<Step>, mut costs_ns: Vec<f64>, exchanges: &[Exchange]) -> TrailChain {
         let sends = |step: &&Step| step.accel == Accel::Tcp && !step.receives;
         let receives = |step: &&Step| step.accel == Accel::Tcp && step.receives;
@@ -169,13 +173,14 @@ thread_local! {
     static OPEN: RefCell<Option<Open>> = const { RefCell::new(None) };
 }
 
-/// Whether a [`Trail`] is being recorded on this thread, so that measuring is worthwhile.
+/// Whether this thread is recording a [`Trail`]: the times of a server's work on a request. If not,
+/// callers need not measure.
 pub fn is_open() -> bool {
     OPEN.with_borrow(Option::is_some)
 }
 
-/// Calls `work` and returns its result. If `wanted`, records a [`Trail`] on this thread during the
-/// call, and also returns the trail; otherwise `None`.
+/// Calls `work` and returns its result. If `wanted`, also records and returns a [`Trail`], the
+/// times of the application logic and traces in `work`; otherwise `None`.
 pub fn follow<T>(wanted: bool, work: impl FnOnce() -> T) -> (T, Option<Trail>) {
     if !wanted {
         return (work(), None);
@@ -190,15 +195,16 @@ pub fn follow<T>(wanted: bool, work: impl FnOnce() -> T) -> (T, Option<Trail>) {
     (done, trail)
 }
 
-/// Ends the current phase of application logic in this thread's [`Trail`], and adds `chain` as the
-/// next phase. `begun` is the [`thread_time`](crate::thread_time) at which the chain began. Does
-/// nothing if no trail is being recorded.
+/// Adds `chain` (traces that have just run) to this thread's [`Trail`] as a phase. The phase of
+/// application logic before it ends at `begun`, the [`thread_time`](crate::thread_time) at which
+/// the chain began. Does nothing if this thread records no trail.
 pub fn add(begun: Duration, chain: TrailChain) {
     add_phase(begun, vec![chain]);
 }
 
-/// Calls `work`, which runs one of several parallel chains on this thread, and returns its result.
-/// Also returns the chains that `work` passed to [`add`] if `wanted`, otherwise none.
+/// Calls `work`, which runs one of several parallel chains of traces on this thread. Returns its
+/// result. If `wanted`, also returns the chains that `work` passed to [`add`], for
+/// [`add_parallel`]; otherwise an empty list.
 pub fn collect<T>(wanted: bool, work: impl FnOnce() -> T) -> (T, Vec<TrailChain>) {
     let (done, trail) = follow(wanted, work);
     let phases = trail.unwrap_or_default().phases.into_iter();
@@ -209,9 +215,9 @@ pub fn collect<T>(wanted: bool, work: impl FnOnce() -> T) -> (T, Vec<TrailChain>
     (done, chains.collect())
 }
 
-/// Adds chains that ran in parallel on other threads to this thread's [`Trail`], as one phase. `begun`
-/// is the [`thread_time`](crate::thread_time) at which they began. Does nothing without chains, or if
-/// no trail is being recorded.
+/// Adds `chains`, which ran in parallel on other threads, to this thread's [`Trail`] as one phase.
+/// `begun` is this thread's [`thread_time`](crate::thread_time) when they began. Does nothing if
+/// `chains` is empty, or if this thread records no trail.
 pub fn add_parallel(begun: Duration, chains: Vec<TrailChain>) {
     if !chains.is_empty() {
         add_phase(begun, chains);
@@ -228,8 +234,8 @@ fn add_phase(begun: Duration, chains: Vec<TrailChain>) {
     });
 }
 
-/// A wrapper of the accelerators `B`. While its clock is on, it measures the wall time of each
-/// successful call.
+/// A wrapper of the accelerators `B` with a clock. While the clock is on, the wrapper measures the
+/// wall time of each successful accelerator call.
 #[derive(Debug)]
 pub struct Clocked<B> {
     inner: B,
@@ -250,13 +256,13 @@ impl<B> Clocked<B> {
         &mut self.inner
     }
 
-    /// Switches the clock on if `wanted`, and off otherwise. Discards the times measured so far.
+    /// Switches the clock on if `wanted`, else off, and discards the times measured so far.
     pub fn note(&mut self, wanted: bool) {
         self.costs_ns = wanted.then(Vec::new);
     }
 
-    /// Returns the wall time of each call since the last [`Clocked::note`], in nanoseconds, and
-    /// switches the clock off.
+    /// Returns the wall time in nanoseconds of each accelerator call since the last
+    /// [`Clocked::note`], and switches the clock off.
     pub fn take(&mut self) -> Vec<f64> {
         self.costs_ns.take().unwrap_or_default()
     }

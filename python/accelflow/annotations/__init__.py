@@ -47,9 +47,10 @@ _Result = TypeVar("_Result")
 
 
 class Offloaded(Generic[_Given, _Result]):
-    """A function decorated with :func:`offload`, which records the tax operations of its calls.
+    """A function decorated with :func:`offload`; its calls record the operations in them.
 
-    Only calls that return are recorded, and only the latest :data:`MAX_RECORDINGS` are kept.
+    Recorded are operations that accelerators could do, such as compression. Calls that raise an
+    exception are not recorded, and only the latest :data:`MAX_RECORDINGS` recordings are kept.
     """
 
     def __init__(
@@ -91,7 +92,7 @@ class Offloaded(Generic[_Given, _Result]):
 
     @property
     def operations(self) -> list[Operation]:
-        """The tax operations of the last call that returned, in order; empty before such a call."""
+        """The operations recorded in the last call that returned, in order; empty without such."""
         return list(self._recordings[-1].operations) if self._recordings else []
 
     @property
@@ -100,10 +101,11 @@ class Offloaded(Generic[_Given, _Result]):
         return list(self._recordings)
 
     def propose(self, *, rate_rps: float = 1_000.0) -> Proposal:
-        """Return the traces and the workload that the recorded calls suggest.
+        """Propose traces (programs of accelerator calls) and a workload from the recorded calls.
 
-        Raises InputError if no call has returned or the last one had no operation, and for a rate
-        that is not a number above 0, at most 1e9.
+        In the workload, the function is a service with `rate_rps` requests per second. Raises
+        InputError if no call has returned or the last one had no operation, and for a rate that is
+        not a number above 0, at most 1e9.
         """
         return propose(self._function.__name__, self.recordings, rate_rps)
 
@@ -124,11 +126,12 @@ def offload(
     *,
     marks: Mapping[Callable[..., object], str] | None = None,
 ) -> Any:
-    """Decorate `function` so that the tax operations among its calls are recorded.
+    """Decorate `function` to record its calls of functions that accelerators could do.
 
-    `marks` maps further functions to their accelerators: one of the paper's nine, or a name of your
-    own (``@offload(marks={resize: "Resize"})``). Other decorators must be above this one. Generator
-    and coroutine functions run as before, and none of their operations are recorded.
+    Known functions, such as those of zlib, are recorded by themselves. `marks` maps further
+    functions to their accelerators: one of the paper's nine, or a name of your own
+    (``@offload(marks={resize: "Resize"})``). Other decorators must be above this one. Generator and
+    coroutine functions run as before, and none of their operations are recorded.
 
     Raises InputError for a function without source code, for one whose source has changed, for a
     lambda, for a function that another decorator has wrapped, for a method that uses private names

@@ -32,11 +32,12 @@ _Result = TypeVar("_Result")
 
 @dataclass(frozen=True)
 class Proposal:
-    """Proposed traces of a function's tax operations, and a workload whose one service uses them.
+    """Traces (programs of accelerator calls) proposed for a function, and a workload with them.
 
-    `name` is the function's name. `traces` maps each trace's name to its accelerators. `workload`
-    is the content of a workload's file. `notes` list the values that had to be assumed, and the
-    operations that were left out.
+    `name` is the function's name. `traces` maps each trace's name to its accelerators, which do the
+    function's operations. `workload` is the content of a workload's file with one service, which
+    uses the traces. `notes` list the values that had to be assumed, and the operations that were
+    left out. `on_argument` is the trace that processes the function's argument, or empty.
     """
 
     name: str
@@ -47,14 +48,14 @@ class Proposal:
     on_argument: str = ""
 
     def register(self, library: Library) -> None:
-        """Register the traces in `library`. Raises TraceError for names that are already taken."""
+        """Add the traces to `library`. Raises TraceError for names that it already has."""
         for name, calls in self.traces.items():
             trace = Trace(library=library)
             trace.build(_steps(calls))
             trace.register(name)
 
     def write(self, path: str | Path) -> None:
-        """Write the workload's file. Raises InputError for a path that cannot be written."""
+        """Write the workload to the file `path`. Raises InputError if it cannot be written."""
         write_workload(self.workload, path)
 
     def compare(self, **fields: Any) -> Comparison:
@@ -62,11 +63,12 @@ class Proposal:
         return compare(dict(self.workload), **fields)
 
     def run(self, payload: bytes, cpu_fallback: Callable[[bytes], _Result]) -> Run | _Result:
-        """Run the trace that processes the function's argument on bytes; return the run's record.
+        """Run the trace for the function's argument on `payload`; return the run's record.
 
-        `payload` is the function's argument. The trace's calls of TCP are left out. If no trace
-        processes the argument, or if the accelerators refuse the payload, the result of
-        ``cpu_fallback(payload)`` is returned; `cpu_fallback` may be the function itself.
+        `payload` is an argument of the function. Software accelerators process it; the trace's
+        calls of TCP are left out. If no trace processes the argument, or if the accelerators refuse
+        the payload, the result of ``cpu_fallback(payload)`` is returned; `cpu_fallback` may be the
+        function itself.
         """
         calls = [call for call in self.traces.get(self.on_argument, ()) if call != "TCP"]
         if not calls:
@@ -79,11 +81,11 @@ class Proposal:
 
 
 def propose(name: str, recordings: Sequence[Recording], rate_rps: float) -> Proposal:
-    """Return traces and a workload for the function called `name`.
+    """Propose traces and a workload for the function called `name`, from recorded calls.
 
-    Operations have the order of the last recording. Costs are medians over all recordings. Raises
-    InputError without recordings or operations, and for a rate that is not a number above 0, at
-    most 1e9.
+    In the workload, the function is a service with `rate_rps` requests per second. Its operations
+    have the order of the last recording. Costs are medians over all recordings. Raises InputError
+    without recordings or operations, and for a rate that is not a number above 0, at most 1e9.
     """
     if not recordings:
         raise refused("number of recorded calls", 0, f"must be at least 1: call {name} first")

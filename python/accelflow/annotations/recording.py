@@ -19,14 +19,14 @@ _DATA: Final = (bytes, bytearray, memoryview, str)
 
 @dataclass(frozen=True)
 class Operation:
-    """A call that is an operation of the datacenter tax, with its sizes in bytes and its time.
+    """A recorded call that an accelerator could do, with its sizes in bytes and its time.
 
-    `accelerator` names the accelerator that could do the operation, `call` the called function, and
-    `time_ns` is the call's time. `follows` is the index of the operation whose output is the input
-    of this one; None for other data. `of_argument` is true if the input is an argument of the
-    recorded function, and `is_result` if the output is the function's result. The input is the
-    first positional argument of the call, or the object of a method. Sizes are 0 for values without
-    bytes, such as a dict. The unchanged input of a checksum counts as its output.
+    `accelerator` names the accelerator, and `call` the called function. The input, of
+    `input_bytes`, is the first positional argument of the call, or the object of a method. Sizes
+    are 0 for values without bytes, such as a dict. `time_ns` is the call's time. `follows` is the
+    index of the operation whose output is this input; None if the input comes from elsewhere.
+    `of_argument` is true if the input is an argument of the recorded function, and `is_result` if
+    the output is that function's result. For a checksum, the unchanged input counts as its output.
     """
 
     accelerator: str
@@ -40,15 +40,16 @@ class Operation:
 
     @property
     def message_bytes(self) -> int:
-        """The size of the operation's message in bytes, before compression."""
+        """The size in bytes of the message that the operation processes, before compression."""
         return max(self.input_bytes, self.output_bytes)
 
 
 @dataclass
 class Recording:
-    """The tax operations of one call of a function, and the call's total time in ns.
+    """A recording of one call of a function: its operations that accelerators could do.
 
-    `marks` maps functions that the user named to their accelerators.
+    `time_ns` is the total time of the call. `marks` maps functions that the user has named to their
+    accelerators.
     """
 
     marks: Mapping[Callable[..., object], str]
@@ -59,12 +60,12 @@ class Recording:
     _origins: dict[int, tuple[object, int | None]] = field(default_factory=dict)
 
     def begins(self, arguments: tuple[object, ...]) -> None:
-        """Record the arguments of the function."""
+        """Record `arguments`, those of the recorded function, to recognise them as inputs."""
         for value in arguments:
             self._origins[id(value)] = (value, None)
 
     def ends(self, result: object, time_ns: int) -> None:
-        """Record the function's result and the time that the call took, in ns."""
+        """Record the recorded function's `result`, and the time in ns that its call took."""
         self.time_ns = time_ns
         _, origin = self._origins.get(id(result), (None, None))
         if origin is not None:
@@ -73,7 +74,10 @@ class Recording:
         self._origins.clear()
 
     def called(self, function: object, arguments: tuple[Any, ...], result: object, ns: int) -> None:
-        """Record that the function called `function`, with its arguments, result and time in ns."""
+        """Record a call of `function` by the recorded function, if it is an operation to record.
+
+        `ns` is the time of the call in nanoseconds.
+        """
         gets = arguments[0] if arguments else getattr(function, "__self__", None)
         if carries_over(function):
             owner = getattr(function, "__self__", None)
@@ -118,7 +122,10 @@ _RECORDING: ContextVar[Recording | None] = ContextVar("recording", default=None)
 
 
 def recorded_call(function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Any:
-    """Return the result of calling `function`; record the call if its caller is being recorded."""
+    """Call `function` with the arguments, and return its result.
+
+    If the caller is being recorded, the call is added to the recording.
+    """
     recording_now = _RECORDING.get()
     if recording_now is None:
         return function(*arguments, **named)
@@ -135,7 +142,7 @@ def recorded_call(function: Callable[..., Any], /, *arguments: Any, **named: Any
 
 
 class recording:  # noqa: N801 (a context manager)
-    """A context manager that adds the calls made by the recorded function to `found`."""
+    """A context manager in which :func:`recorded_call` adds calls to the recording `found`."""
 
     def __init__(self, found: Recording) -> None:
         """Prepare to record into `found`."""

@@ -34,12 +34,13 @@ _OF_THE_FRAME: Final = frozenset(
 
 
 def rewritten(function: FunctionType, call: Callable[..., object]) -> FunctionType:
-    """Return a copy of `function` in which each call ``f(x)`` is ``call(f, x)``.
+    """Return a copy of `function` in which ``call(f, x)`` replaces each call ``f(x)``.
 
-    Calls inside the called functions stay as they are, and so do calls of functions that look at
-    the calling frame (``locals``, ...). Raises InputError for a function without source code (for
-    example one typed into an interpreter), for one whose source has changed, for a lambda, for a
-    function that a decorator has wrapped, and for a method that uses private names of its class.
+    So `call` can record these calls. Calls inside the called functions stay as they are, and so do
+    calls of functions that look at the calling frame (``locals``, ...). Raises InputError for a
+    function without source code (for example one typed into an interpreter), for one whose source
+    has changed, for a lambda, for a function that a decorator has wrapped, and for a method that
+    uses private names of its class.
     """
     definition = _definition(function)
     free = function.__code__.co_freevars

@@ -23,11 +23,11 @@ _OF_CHIP: Final = frozenset({"schema", "name", "description"})
 
 @dataclass(frozen=True, kw_only=True)
 class Chip:
-    """A chip: a named set of parameters of the simulated server.
+    """A chip: parameters of the simulated server, such as the number of elements, under a name.
 
-    `name` is its name in results, `description` a text for readers, and `config` the parameters
-    that it sets, by key. Keys are those of `accelflow explain`. ``accelerator.TCP.pes`` is another
-    spelling of ``pes.TCP``. Other parameters keep their defaults.
+    `name` is its name in results, `description` a text for readers, and `config` has values of
+    parameters by key; other parameters have their defaults. `accelflow explain` lists the keys.
+    ``accelerator.TCP.pes`` is another spelling of ``pes.TCP``.
     """
 
     name: str
@@ -36,11 +36,12 @@ class Chip:
 
 
 def read_chip(path: str | PathLike[str]) -> Chip:
-    """Read the chip in the TOML file at `path`.
+    """Read a chip, a set of parameters of the simulated server, from the TOML file at `path`.
 
-    ``pes = 4`` in ``[accelerator]`` sets all accelerators; ``pes = 16`` in ``[accelerator.TCP]``
-    sets TCP's alone. A choice is set by its name, such as ``balancing = "random"`` in ``[core]``. A
-    chip without a ``name`` is named after its file, by up to 64 characters.
+    For example, ``pes = 4`` in the table ``[accelerator]`` gives each accelerator four processing
+    elements, and ``pes = 16`` in ``[accelerator.TCP]`` gives TCP alone 16. A choice is set by its
+    name, such as ``balancing = "random"`` in ``[core]``. A chip without a ``name`` gets its file's
+    name, up to 64 characters.
 
     Raises InputError with path, line and column for a file that cannot be read or is not TOML, for
     another schema, an unknown key, a value that is not allowed or is set twice, and an empty file.
@@ -73,7 +74,7 @@ def parse_chip(text: str, place: str, name: str) -> Chip:
 
 
 def read_config(path: str | PathLike[str]) -> dict[str, float]:
-    """Return the parameters that the chip in the file at `path` sets, by key.
+    """Return the values of parameters that the chip in the file at `path` sets, by key.
 
     Raises InputError as :func:`read_chip` does.
     """
@@ -86,10 +87,11 @@ def chip_schema() -> str:
 
 
 def config_schema(place: str) -> dict[str, Any]:
-    """Return the JSON Schema of a table ``config``: the parameters of the simulated server.
+    """Return the JSON Schema of a table ``config`` in a file: parameters of the simulated server.
 
-    Parameters are in nested tables as in a chip's file, or have keys with dots. `place` is the
-    pointer to the schema in its document, such as ``#/$defs/Config``.
+    Such a table has parameters in nested tables, as in a chip's file, or under keys with dots.
+    `place` is the JSON pointer to this schema in the document that contains it, such as
+    ``#/$defs/Config``, for references within it.
     """
     chip = json.loads(_native.chip_schema())["properties"]
     nested = {key: _plain(value) for key, value in chip.items() if key not in _OF_CHIP}

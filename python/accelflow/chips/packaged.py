@@ -17,7 +17,7 @@ _FOLDER: Final = Path(__file__).parent
 
 @cache
 def packaged() -> tuple[Chip, ...]:
-    """Return the chips that come with accelflow, the paper's first."""
+    """Return the chips (sets of server parameters) that come with accelflow, the paper's first."""
     chips = [
         parse_chip(read_text(path), path.name, path.stem) for path in sorted(_FOLDER.glob("*.toml"))
     ]
@@ -25,9 +25,10 @@ def packaged() -> tuple[Chip, ...]:
 
 
 def find_chip(place: str) -> Chip:
-    """Return the chip in the file at `place`, or the packaged chip of that name.
+    """Return the chip in the file at the path `place`, or the chip called `place` of accelflow.
 
-    Raises InputError if `place` is neither, and as :func:`accelflow.chips.read_chip` does.
+    The chips of accelflow are those of :func:`packaged`. Raises InputError if `place` is neither,
+    and as :func:`accelflow.chips.read_chip` does.
     """
     known = [chip.name for chip in packaged()]
     if place in known and not exists(place):
@@ -39,7 +40,7 @@ def find_chip(place: str) -> Chip:
 
 
 def named_chips(chips: object) -> list[tuple[str, Mapping[str, float | str]]]:
-    """Return pairs (name, parameters) of `chips`, in order.
+    """Return the chips in `chips` as pairs (name, parameters), in order.
 
     `chips` is a mapping from names to parameters, or a sequence. The members of a sequence are
     :class:`Chip`, files, names of packaged chips (:func:`find_chip`), and pairs of name and

@@ -46,7 +46,7 @@ _SECTIONS: Final[Mapping[str, str]] = {
 
 
 def chip_text(chip: Chip) -> str:
-    """Return the text of a file for `chip`: all parameters, in sections, with comments on origins.
+    """Return the text of a TOML file for `chip`: all parameters, with comments on their sources.
 
     Raises InputError for a parameter that does not exist and for a value that is not allowed.
     """

@@ -27,7 +27,7 @@ SCHEMA: Final = "accelflow.fit/3"
 
 
 def to_toml(found: Fit) -> str:
-    """Return the best scenario of a search as TOML for `accelflow reproduce --config`."""
+    """Return the best scenario of the search `found` as TOML for `accelflow reproduce --config`."""
     best = found.best
     lines = [
         "# Chosen by `accelflow fit` against the rows marked `fit` alone: root of the mean squared",
@@ -64,7 +64,7 @@ def _named(key: str, value: float) -> str:
 
 
 def to_json(found: Fit) -> str:
-    """Return the log of the search as JSON; equal searches give the same bytes."""
+    """Return all points of the search `found` as JSON; equal searches give the same text."""
     content = {
         "schema": SCHEMA,
         "asked": _asked(found),
@@ -121,7 +121,7 @@ def _finite(value: float) -> float | None:
 
 
 def write_fit(found: Fit, out: str | PathLike[str]) -> list[Path]:
-    """Write the chosen scenario and the log to the folder `out`, and return their paths.
+    """Write the best scenario and all points of a search to the folder `out`; return the paths.
 
     The files are ``scenario.toml`` and ``fit.json``. If the folder has files of another search, the
     new names get the next free number. Raises InputError if a file cannot be written.

@@ -27,12 +27,12 @@ _TOO_NOISY: Final = 1.5
 
 @dataclass(frozen=True, kw_only=True)
 class Lengths:
-    """The length and the number of simulations of a point of the search.
+    """The length and the number of the simulations that a search runs for each point.
 
     A point is a set of parameter values. `requests` is the number of requests of each service in a
     simulation. A point is first simulated with `seeds` seeds. Their number is doubled until the
-    standard error of the point's distance from the paper is at most `noise`. The point is abandoned
-    if `most_seeds` seeds are not expected to suffice.
+    standard error of the distance between the point's results and the paper's is at most `noise`.
+    The point is abandoned if `most_seeds` seeds are not expected to suffice.
     """
 
     requests: int = 800
@@ -47,7 +47,7 @@ class Lengths:
         positive_number("noise", self.noise, 10)
 
     def budget(self, seeds: int) -> Budget:
-        """Return the budget of an experiment's simulations: `requests` requests, `seeds` seeds."""
+        """Return the budget of an experiment: `requests` of each service, and `seeds` seeds."""
         return Budget(name="fit", requests=self.requests, replications=seeds, rate_step=1.15)
 
 
@@ -55,12 +55,13 @@ class Lengths:
 class Evaluation:
     """A simulated point of the search: a scenario, its results, and its distance from the paper.
 
-    `stage` names the part of the search that tried the point. `findings` compare our figures with
-    the paper's figures marked `fit`. These figures are reductions; a reduction r means a latency
-    ratio of 1 - r. `distance` is the root mean square difference between the logarithms of our
-    ratios and the paper's: 0.1 is about a tenth of a latency. It is infinite if a figure could not
-    be computed. `noise` is the standard error of the distance by the jackknife, and `seeds` the
-    number of seeds. `steady` is true if the distance is finite and the noise small enough.
+    `stage` names the part of the search that tried the point. `findings` compare our results with
+    the figures of the paper that the search fits. Each figure is a reduction of latency; a
+    reduction r is a latency ratio of 1 - r. `distance` is the root mean square difference between
+    the logarithms of our ratios and the paper's: at 0.1, latencies differ by about a tenth. It is
+    infinite if a figure could not be computed. `noise` is the standard error of the distance by the
+    jackknife, and `seeds` the number of seeds. `steady` is true if the distance is finite and the
+    noise small enough.
     """
 
     scenario: Scenario
@@ -73,27 +74,27 @@ class Evaluation:
 
     @property
     def rows(self) -> Mapping[str, float | None]:
-        """Our figures by the paper's key; None for a figure that could not be computed."""
+        """Our results by the key of the paper's figure; None for one that could not be computed."""
         return _means(self.findings)
 
 
 @dataclass(frozen=True)
 class Judge:
-    """Simulates points of the search and computes their distances from the paper.
+    """Simulates the points of a search and computes the distances of their results from the paper.
 
-    Each point is simulated with as many seeds as it needs, within `lengths`. `runner` runs the
-    simulations.
+    A point is a scenario. Each is simulated with as many seeds as it needs, within `lengths`.
+    `runner` runs the simulations.
     """
 
     runner: Runner
     lengths: Lengths
 
     def of(self, scenario: Scenario, stage: str, *, best: float = math.inf) -> Evaluation:
-        """Simulate `scenario` until its distance is steady; return the evaluated point.
+        """Simulate `scenario` with enough seeds for a steady distance; return the evaluated point.
 
-        The number of seeds is doubled until the distance is steady, the point is clearly worse
-        than the distance `best`, or it is not expected to become steady. `stage` names the part of
-        the search.
+        A distance from the paper is steady if its standard error is small enough. The number of
+        seeds is doubled until this is so, or until the distance is clearly larger than `best`, or
+        if it is not expected to become steady. `stage` names the part of the search.
         """
         found = self.with_seeds(scenario, stage, self.lengths.seeds)
         while not found.steady and self._worth_more(found, best):

@@ -34,13 +34,13 @@ _NO_DISTANCE: Final = 100.0
 
 @dataclass(frozen=True)
 class Fit:
-    """The outcome of a search for parameters.
+    """The outcome of :func:`fit`, a search for parameters that give the paper's results.
 
-    `default` is the start of the search: the default scenario with the `fixed` values.
-    `evaluations` are all other points in order. `finalists` are the best points, simulated again
-    with more seeds, and the default if its values are within the bounds. `best` is the best
-    finalist. `lengths`, `asked` (the largest number of points), `seed` and `fixed` are the inputs
-    of the search.
+    A point is a set of parameter values. `default` is the first point: the default scenario with
+    the `fixed` values. `evaluations` are all other points in the order of their trial. `finalists`
+    are the best points, simulated again with more seeds; the default is one if its values are
+    within the bounds. `best` is the finalist nearest to the paper. `lengths`, `asked` (the largest
+    number of points), `seed` and `fixed` are the inputs of the search.
     """
 
     evaluations: tuple[Evaluation, ...]
@@ -61,15 +61,16 @@ def fit(
     seed: int = 1,
     fixed: Mapping[str, Value] | None = None,
 ) -> Fit:
-    """Search for the parameter values with the smallest distance from the paper.
+    """Search for parameter values with which the simulator's results are nearest to the paper's.
 
     At most `evaluations` points (sets of values) are tried, in addition to the default. An
     optimiser proposes half of them. The others change the best point by one parameter at a time;
-    the search ends early if no such change comes nearer to the paper. The result depends on `seed`,
-    not on the number of threads. `fixed` has values of parameters that are not searched, by name,
-    such as ``{"placement": "isolated"}``. Raises InputError for `evaluations` outside 2 to 100,000,
-    invalid `lengths`, and values that cannot be fixed. Raises AccelflowError if the optimiser's
-    package is not installed.
+    the search ends early if no such change comes nearer to the paper. `runner` runs the
+    simulations, whose lengths are `lengths`. The result depends on `seed`, not on the number of
+    threads. `fixed` has values of parameters that are not searched, by name, such as
+    ``{"placement": "isolated"}``. Raises InputError for `evaluations` outside 2 to 100,000, invalid
+    `lengths`, and values that cannot be fixed. Raises AccelflowError if the optimiser's package is
+    not installed.
     """
     whole_number("evaluations", evaluations, 2, 100_000)
     lengths, fixed = lengths or Lengths(), dict(fixed or {})

@@ -29,7 +29,7 @@ _FIRST_CHOICE = 0.5
 
 @dataclass(frozen=True)
 class Bound:
-    """The values of the parameter `name` that a search tries: `low` to `high`, or `choices`.
+    """The values that a search tries for the parameter `name`: `low` to `high`, or `choices`.
 
     A range excludes 0, since it is searched on a logarithmic scale. With `whole`, only whole
     numbers are tried. Choices are names or numbers; a parameter without choices has an empty tuple.
@@ -52,16 +52,17 @@ class Bound:
         return math.log(inside / self.low) / math.log(self.high / self.low)
 
     def has(self, value: Value) -> bool:
-        """Return whether `value` is one of the choices, or within the range."""
+        """Return whether the search may try `value`: a choice, or a number within the range."""
         if self.choices or isinstance(value, str):
             return value in self.choices
         return self.low <= value <= self.high
 
     def at(self, place: float) -> float:
-        """Return the number at the position `place` from `low` (0) to `high` (1).
+        """Return the number at the position `place` between `low` (0) and `high` (1).
 
-        Positions are on a logarithmic scale; those outside 0 to 1 give an end. The number is
-        rounded to a whole number with `whole`, and otherwise to four digits.
+        Positions are on a logarithmic scale: 0.5 between 1 and 100 is 10. A position below 0 gives
+        `low`, and one above 1 gives `high`. The number is rounded to a whole number with `whole`,
+        else to four digits.
         """
         value = self.low * (self.high / self.low) ** min(max(place, 0.0), 1.0)
         return float(round(value)) if self.whole else float(f"{value:.4g}")
@@ -86,10 +87,10 @@ def bounds() -> tuple[Bound, ...]:
 
 
 def free_bounds(fixed: Mapping[str, Value]) -> list[Bound]:
-    """Return the bounds of the parameters that are not `fixed`.
+    """Return the bounds of the parameters that a search varies: all except those in `fixed`.
 
-    `fixed` has values by the parameter's name. Raises InputError if no parameter is left, if a
-    fixed parameter has no bounds, or if its value is not one of its choices or not a number.
+    `fixed` maps names of parameters to their values. Raises InputError if no parameter is left, if
+    a fixed parameter has no bounds, or if its value is not one of its choices or not a number.
     """
     by_name = {bound.name: bound for bound in bounds()}
     for name, value in fixed.items():
@@ -109,9 +110,9 @@ def _text(value: Value) -> str:
 
 
 def values_of(scenario: Scenario, free: Sequence[Bound]) -> dict[str, Value]:
-    """Return the values that `scenario` has for the parameters `free`, by the parameter's name.
+    """Return the values of the parameters `free` in `scenario`, by the parameter's name.
 
-    A choice is given by its name.
+    The value of a choice is its name.
     """
     fields = scenario.to_dict()
     known = {parameter.key: parameter for parameter in simulation.parameters()}
@@ -131,7 +132,7 @@ def values_of(scenario: Scenario, free: Sequence[Bound]) -> dict[str, Value]:
 
 
 def scenario_of(values: Mapping[str, Value]) -> Scenario:
-    """Return the default scenario with `values`, by the parameter's name.
+    """Return the default scenario, changed by `values`, which maps parameters to their values.
 
     Names with a dot are parameters of the server, others are fields of the scenario. Raises
     InputError for a value that is not allowed.
@@ -146,10 +147,10 @@ def scenario_of(values: Mapping[str, Value]) -> Scenario:
 
 @dataclass(frozen=True)
 class Place:
-    """A point that the optimiser proposes.
+    """A point (a set of parameter values) that the optimiser proposes.
 
-    `values` has the parameters' values by name, and `asked` is the optimiser's own object for the
-    point.
+    `values` maps names of parameters to values. `asked` is the optimiser's own object for the
+    point, which it needs back with the result.
     """
 
     values: Mapping[str, Value]
@@ -216,7 +217,7 @@ class Optimiser:
         return [self._place(self._engine.ask()) for _ in range(self.generation_size)]
 
     def tell(self, found: Sequence[tuple[Place, float]]) -> None:
-        """Tell the optimiser the distances, all finite, of all points of the generation."""
+        """Give the optimiser the finite distance from the paper of each point of a generation."""
         self._engine.tell([(place.asked, distance) for place, distance in found])
 
     def _place(self, asked: Any) -> Place:

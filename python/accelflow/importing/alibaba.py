@@ -47,10 +47,11 @@ _TABLES: Final = {
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """Settings of the import of Alibaba's traces.
+    """Settings of the import of Alibaba's public traces of microservices.
 
     `name` is the workload's name. The `top` services with the most invocations are kept.
-    `sampled_share` is the share of all call graphs that the table MSCallGraph has.
+    `sampled_share` is the share (0 to 1) of all requests whose call graphs the table MSCallGraph
+    has.
     """
 
     name: str = "alibaba"
@@ -59,11 +60,12 @@ class Options:
 
 
 def import_alibaba(paths: Sequence[Path], report: Report, options: Options) -> Imported:
-    """Build a workload from the tables MSCallGraph and, if it is among `paths`, MSRTQps.
+    """Build a workload from Alibaba's table MSCallGraph and, if it is among `paths`, MSRTQps.
 
-    A service is an interface of a microservice that others call by RPC or HTTP. Its path is its
-    most common sequence of calls. A table MSResource is reported as not used.
-    Raises InputError for other tables, and for tables without a service.
+    The services of the workload are the interfaces of microservices that others call by RPC or
+    HTTP. The path of each is its most common sequence of calls. MSRTQps has the rates over time. A
+    table MSResource is reported as not used. Raises InputError for other tables, and for tables
+    without a service.
     """
     whole_number("--top", options.top, 1, MOST_SERVICES)
     if not 0 < options.sampled_share <= 1:

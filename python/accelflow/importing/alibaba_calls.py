@@ -39,7 +39,7 @@ UNDER_1_MS: Final = 0.5
 
 
 class Call(NamedTuple):
-    """A call by a service: its kind, such as ``rpc``, and the called microservice."""
+    """A call in Alibaba's call graphs: its kind, such as ``rpc``, and the called microservice."""
 
     kind: str
     callee: str
@@ -95,7 +95,7 @@ class Service:
 
 
 class Graphs:
-    """The services and calls of the call graphs that were read; complete after :meth:`end`."""
+    """The services and their calls in Alibaba's table MSCallGraph; complete after :meth:`end`."""
 
     def __init__(self, report: Report) -> None:
         """Begin without call graphs."""

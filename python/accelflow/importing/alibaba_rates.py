@@ -21,7 +21,10 @@ _MOST: Final = 5_000_000
 
 
 class Rates:
-    """The requests per second into each microservice at each time, over all of its instances."""
+    """The rates in Alibaba's table MSRTQps: requests per second into each microservice over time.
+
+    The rates of a microservice's instances are added.
+    """
 
     def __init__(self, report: Report) -> None:
         """Begin without rows."""
@@ -79,7 +82,7 @@ class Rates:
     def table(
         self, name: str, share: float
     ) -> tuple[Iterator[tuple[int, float]], tuple[int, float]]:
-        """Return the rates of the microservice `name`, multiplied by `share`, and their end.
+        """Return the rates of the microservice `name` over time, times `share`, and their end.
 
         The rates are pairs (start in ns from the first one, requests per second). The end is a
         pair, too: the end of the last rate in ns, and the mean of all rates, which holds from there

@@ -51,7 +51,7 @@ _GAP_NS: Final = 60 * 10**9
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """Settings of the import of arrivals that the header of a table does not contain.
+    """Settings of the import of arrivals from a table, for facts that its header does not contain.
 
     `column` is the name of the time column, and `unit` its unit, one of `UNITS`. `window_s` is the
     length in seconds of the windows in which requests were counted. `zone` is the time zone of
@@ -66,9 +66,10 @@ class Options:
 
 
 class Arrivals:
-    """The arrivals of one service: times of requests, or rates that each hold until the next.
+    """The arrivals of one service, read from tables: times of requests, or rates over time.
 
-    Use an object of this class in a ``with`` statement, which deletes its temporary files.
+    A rate holds until the next. Use an object of this class in a ``with`` statement, which deletes
+    its temporary files.
     """
 
     def __init__(
@@ -148,7 +149,7 @@ class Arrivals:
             last = time_ns
 
     def lines(self) -> Iterator[str]:
-        """Yield the lines of the workload's companion file: times or rates, the first at time 0."""
+        """Yield the lines of a file beside the workload's: times or rates, the first at time 0."""
         shifted = ((time_ns - self._first, value) for time_ns, value in self._records)
         if self.process == "rates":
             yield from rate_lines(shifted, self._end)
@@ -160,9 +161,9 @@ class Arrivals:
             yield microseconds(time_ns)
 
     def place(self, service: Tree, companion: str) -> None:
-        """Set the arrivals and the rate of `service` in a workload's tree.
+        """Set the arrivals and the rate of `service`, a table of a workload's file as a dict.
 
-        `companion` is the name of the file with the :meth:`lines`.
+        `companion` is the name of the file that has the arrivals (:meth:`lines`).
         """
         service["arrivals"] = {"process": self.process, "file": companion}
         service["rate_rps"] = rounded(self.mean_rps)

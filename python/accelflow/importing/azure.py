@@ -47,7 +47,7 @@ _TABLES: Final = {
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """Settings of the import of Azure's traces.
+    """Settings of the import of Azure's public traces of serverless functions.
 
     `name` is the workload's name. The `top` functions with the most invocations are kept.
     `duration` is the statistic that stands for a function's durations, one of :data:`DURATIONS`.
@@ -81,11 +81,12 @@ class Functions(Protocol):
 
 
 def import_azure(paths: Sequence[Path], report: Report, options: Options) -> Imported:
-    """Build a workload of functions from Azure's tables of 2019 or of 2021.
+    """Build a workload from Azure's public tables of serverless functions, of 2019 or 2021.
 
-    A function receives a request, computes for its median or mean duration, and answers. It has a
-    rate for each minute. Raises InputError for other tables, for tables of both years, and if no
-    function has a known duration and at least 0.001 requests per second.
+    Each function becomes a service that receives a request, computes for the function's median or
+    mean duration, and answers. It has a rate for each minute. Raises InputError for other tables,
+    for tables of both years, and if no function has a known duration and at least 0.001 requests
+    per second.
     """
     whole_number("--top", options.top, 1, MOST_SERVICES)
     one_of("--duration", options.duration, DURATIONS)

@@ -24,10 +24,10 @@ _FEWEST: Final = 64
 
 
 class Days:
-    """The functions of one day or of consecutive days, with invocations by minute and durations.
+    """The functions in Azure's tables of 2019, with their invocations by minute and durations.
 
-    Invocations by minute are kept for the most invoked functions, and only totals for the others.
-    So memory does not grow with the number of minutes.
+    The tables have one day or consecutive days. Invocations by minute are kept for the most invoked
+    functions, and only totals for the others. So memory does not grow with the number of minutes.
     """
 
     def __init__(self, report: Report, top: int) -> None:
@@ -41,9 +41,10 @@ class Days:
         self._length = 0
 
     def read_invocations(self, table: CsvTable) -> None:
-        """Add one day's table, with a column per minute, called ``1`` or ``minute_1`` and so on.
+        """Add the invocations in `table`, one day's, which has a column for each minute.
 
-        Raises InputError for other columns, and for more than a million functions.
+        These columns are called ``1`` or ``minute_1`` and so on. Raises InputError for other
+        columns, and for more than a million functions.
         """
         function = table.index("invocations", "HashFunction")
         columns = [
@@ -106,7 +107,7 @@ class Days:
                 del self._minutes[name]
 
     def read_durations(self, table: CsvTable) -> None:
-        """Add the durations in `table`; several rows of a function are weighted by their counts.
+        """Add the durations in `table`; rows of one function are weighted by their invocations.
 
         Raises InputError if a column is missing, and for more than a million functions.
         """
@@ -147,7 +148,7 @@ class Days:
             )
 
     def read_memory(self, table: CsvTable) -> None:
-        """Report the rows of a table of memory use as not used: workloads have no memory use."""
+        """Count the rows of a table of memory use as not used: workloads have no memory use."""
         rows = sum(1 for _ in table.rows())
         self.report.left_out("rows of memory", "left out: not part of a workload", rows)
 
@@ -161,13 +162,13 @@ class Days:
     def has_minutes(self, function: str) -> bool:
         """Return whether the minutes of `function` are known.
 
-        They are dropped while tables are read, if many other functions have had more invocations so
+        While tables are read, they are dropped if many other functions have had more invocations so
         far.
         """
         return function in self._minutes
 
     def minutes(self, function: str) -> Mapping[int, int]:
-        """Return the invocations of `function` in each minute that has any, by minute from 0."""
+        """Return the invocations of `function` by minute, from 0, for minutes that have any."""
         return self._minutes[function]
 
     def length(self) -> int:

@@ -94,7 +94,7 @@ class Invocations:
         return function in self._minutes
 
     def minutes(self, function: str) -> Mapping[int, int]:
-        """Return the number of invocations of `function` in each minute that has any.
+        """Return the invocations of `function` by minute, for minutes that have any.
 
         Minute 0 has the first invocation of any function.
         """

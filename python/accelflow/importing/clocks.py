@@ -40,16 +40,16 @@ _LIMIT_NS: Final = 9_000_000_000_000_000_000
 
 
 def declared_unit(column: str) -> str | None:
-    """Return the unit at the end of a column's name, such as ``ms`` of ``time_ms``, or None."""
+    """Return the unit of time in a column's name, such as ``ms`` of ``time_ms``; None without."""
     end = column.lower().rpartition("_")[2]
     return end if end in UNITS else None
 
 
 def unit_of(column: str) -> str | None:
-    """Return the unit of the times in a column, by the column's name; None if the name has none.
+    """Return the unit of the times in a column by its name; None if the name does not tell.
 
-    A column called ``timestamp``, ``datetime`` or ``date`` has dates, with the unit ``iso``. Other
-    units are those of :func:`declared_unit`.
+    A column called ``timestamp``, ``datetime`` or ``date`` has dates, whose unit is ``iso``.
+    Otherwise the unit is that of :func:`declared_unit`.
     """
     dates = column.lower() in {"timestamp", "datetime", "date"}
     return "iso" if dates else declared_unit(column)
@@ -57,13 +57,13 @@ def unit_of(column: str) -> str | None:
 
 @dataclass(frozen=True)
 class Place:
-    """A description of times for messages: the tables' paths `files`, and the times' `unit`."""
+    """The origin of times, for error messages: the tables' paths `files`, and the times' `unit`."""
 
     files: str
     unit: str
 
     def at(self, time_ns: int) -> str:
-        """Return the files and the time `time_ns`, written as the tables write times."""
+        """Return text with the files and the time `time_ns`, in the unit of the tables."""
         if self.unit == "iso":
             whole, rest = divmod(time_ns, UNITS["s"])
             date = (_EPOCH + timedelta(seconds=whole)).replace(tzinfo=None).isoformat()
@@ -75,7 +75,7 @@ class Place:
 
 
 class Clock:
-    """A reader of the times in one column, which returns whole ns and reports defects."""
+    """A reader of the times in one column of tables, which returns whole ns and reports defects."""
 
     def __init__(
         self, unit: str, report: Report, zone: str | None = None, *, windows: bool = False
@@ -94,7 +94,7 @@ class Clock:
         self._repeats = False
 
     def read(self, text: str, place: str) -> int | None:
-        """Return the time in `text` in ns; None if `text` is no time, which the report counts."""
+        """Return the time in `text` in ns; None if it is no time, which the report then counts."""
         time_ns = self._read(text.strip(), place)
         if time_ns is None or abs(time_ns) > _LIMIT_NS:
             self._report.dropped(NO_TIME, "their rows are left out", place)

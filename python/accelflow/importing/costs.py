@@ -33,7 +33,7 @@ _MOST_APP_US: Final = 1e9
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """Settings of the import of costs: the service, and what the profile does not state.
+    """Settings of :func:`import_costs`: the service, and facts that a profile does not state.
 
     The costs replace those of `service` in the workload's file `into`. `requests` is the number of
     requests served during profiling, or `rate_rps` their rate over `duration_s` seconds. `cores` is
@@ -52,12 +52,14 @@ class Options:
 
 
 def import_costs(kind: str, paths: Sequence[Path], report: Report, options: Options) -> Imported:
-    """Read profiles, and set the costs and the application time of a workload's service.
+    """Read profiles of a program, and set the costs of a service in a workload by them.
 
-    `kind` is one of :data:`accelflow.importing.sampled.KINDS`. An operation's total time is its
-    share of the profile multiplied by the number of cores and the duration. Its cost is this time
-    divided by the number of requests and by the number of such operations in a request. Raises
-    InputError for invalid files and options, and for a path without operations.
+    Set are the cost of each operation and the time of application logic. `kind` is one of
+    :data:`accelflow.importing.sampled.KINDS`. The total time of a kind of operation is its share of
+    the profile's samples, multiplied by the number of busy cores and the duration. The cost of one
+    operation is this time divided by the number of requests, and by the number of such operations
+    in a request. Raises InputError for invalid files and options, and for a path without
+    operations.
     """
     tree = read_workload(options.into)
     service = service_of(tree, options.service)

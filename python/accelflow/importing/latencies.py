@@ -40,10 +40,11 @@ _MOST: Final = 10_000
 
 @dataclass
 class Measured:
-    """Response times that a load generator measured, in microseconds.
+    """Response times that the load generators wrk2 or locust have measured, in microseconds.
 
     `name` is the address that a run of wrk2 called, or locust's name of the kind of request.
-    `failed` of the `requests` requests failed. Values that the generator does not print are None.
+    `percentiles_us` maps percentiles, such as 99.0, to times. `failed` of the `requests` requests
+    failed. Values that the generator does not print are None.
     """
 
     name: str

@@ -44,10 +44,10 @@ def number(text: str) -> float | None:
 
 
 def scaled(text: str, scale: int) -> int | None:
-    """Return the number in `text` times `scale`, rounded to an integer; None if it is no number.
+    """Return the number in `text` times `scale`, rounded to an integer; None for another text.
 
-    The decimals of `text` are read exactly, unlike those of floats: nanoseconds since 1970 have
-    more digits than a float. The number must be below 1e30.
+    The result is exact, unlike that of a float: nanoseconds since 1970 have too many digits for
+    one. None is also the result for numbers of 1e30 and more.
     """
     if "_" in text or not text.isascii():
         return None
@@ -65,7 +65,7 @@ def rounded(value: float) -> float:
 
 
 class Quantiles:
-    """The distribution of numbers that are not negative, in bounded memory.
+    """A distribution of non-negative numbers that are added one by one, in bounded memory.
 
     Quantiles are exact for up to 1,000 distinct numbers. With more, each quantile is within 0.5 %
     of the exact value. The order in which values are added does not affect quantiles.
@@ -101,7 +101,7 @@ class Quantiles:
         return self.table((share,))[0][1]
 
     def table(self, shares: tuple[float, ...] = SHARES) -> list[list[float]]:
-        """Return pairs [share, value] as a workload's file has them, in ascending order."""
+        """Return the quantiles `shares` as pairs [share, value] for a file, in ascending order."""
         exact = self._exact is not None
         counts = self._exact if self._exact is not None else self._buckets
         values = iter(sorted(counts))

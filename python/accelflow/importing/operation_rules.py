@@ -35,7 +35,10 @@ _TABLES: Final = {
 
 
 class OperationRules:
-    """Rules that find the operation of a call stack, by regular expressions for functions."""
+    """Rules that sort a profile's call stacks into kinds of operations, by names of functions.
+
+    The rules are regular expressions.
+    """
 
     def __init__(self, text: str, place: str) -> None:
         """Read TOML with the tables [operation] and [dispatcher]; `place` is for messages.
@@ -72,10 +75,10 @@ class OperationRules:
             raise unreadable("--rules", path, error) from error
 
     def sort(self, stack: tuple[str, ...]) -> Functional:
-        """Return the category of the call stack `stack`, and the function that decided it.
+        """Return the category of the call stack `stack`, and the function that decided this.
 
-        The last frame is the innermost. The category is an operation such as ``Encr``, a pair of
-        operations such as ``Encr+Decr`` (a key of `PAIRS`), `APPLICATION`, or `OTHER` if no rule
-        matches.
+        The last frame of `stack` is the innermost. The category is an operation such as ``Encr``, a
+        pair of operations such as ``Encr+Decr`` (a key of `PAIRS`), `APPLICATION`, or `OTHER` if no
+        rule matches.
         """
         return self.of(stack)

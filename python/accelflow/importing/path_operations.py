@@ -41,14 +41,15 @@ Facts = Mapping[str, Mapping[str, int]]
 
 
 def operations_of(service: Tree, place: str) -> dict[str, float]:
-    """Return the mean number of each accelerator's operations in a request to `service`, by name.
+    """Return how many operations of each accelerator a request to `service` has on average.
 
-    Accelerators without operations are left out. `service` is a service of a workload's tree, and
-    `place` names it in error messages. Where a fact of a payload is random (the workload gives its
-    odds), the mean weighs each outcome by its probability. Attempts of a chain with `retry` count
-    each. Phases count in full, although an error may end a request before them. Raises InputError
-    for a path that is not a list of phases, for traces other than the templates, for more than ten
-    random facts in a chain, and for facts with which a trace cannot proceed.
+    The result maps names of accelerators to numbers; accelerators without operations are left out.
+    `service` is a service in a workload's file, as a dict, and `place` names it in error messages.
+    If a property of a payload (fact) is random, with odds in the workload, the mean weighs each
+    outcome by its probability. Each attempt of a chain with `retry` counts. Phases count in full,
+    although an error may end a request before them. Raises InputError for a path that is not a list
+    of phases, for traces other than the templates, for more than ten random facts in a chain, and
+    for facts with which a trace cannot proceed.
     """
     image = _native.TraceLibrary().link()
     found: dict[str, float] = defaultdict(float)
@@ -73,13 +74,14 @@ def has_own_traces(service: Tree, place: str) -> bool:
 
 
 def walked_operations(workload: Tree, name: str) -> dict[str, float]:
-    """Return the mean number of each accelerator's operations in a request to the service `name`.
+    """Return how many operations of each accelerator a request to service `name` has on average.
 
-    The numbers are by the accelerator's name; accelerators without operations, and custom ones, are
-    left out. `workload` is a tree that needs no other files, with its own traces. If facts of
-    payloads are random (the workload gives their odds), they are drawn for 10,000 requests.
-    Attempts and errors are as in :func:`operations_of`. Raises InputError for an unknown name and
-    for a path that cannot be simulated.
+    The result maps names of accelerators to numbers; accelerators without operations, and custom
+    ones, are left out. `workload` is the content of a workload's file, with its own traces and
+    without references to files. If properties of payloads (facts) are random, with odds in the
+    workload, they are drawn for 10,000 requests. Attempts and errors count as in
+    :func:`operations_of`. Raises InputError for an unknown name and for a path that cannot be
+    simulated.
     """
     services = {each["name"]: each for each in workload["services"]}
     service = services[one_of("service", name, services)]

@@ -20,11 +20,12 @@ _Named = tuple[str, str]
 def check_companions(
     tree: Tree, names: Mapping[str, str], out: Path, inputs: Iterable[Path]
 ) -> None:
-    """Raise InputError if an import to the workload `out` would write over a file in use.
+    """Raise InputError if an import to the workload file `out` would write over a file in use.
 
-    The import writes companion files beside `out`: `names` maps the name of each in `tree` to the
-    name of the file. None may be one of `inputs`, the files that the import reads, or be named in
-    another part of `tree`, the workload's content.
+    The import writes companion files, such as tables of arrivals, beside `out`. `tree` is the
+    workload's content, and `names` maps the name of each companion in it to the name of the file.
+    No companion may be one of `inputs`, the files that the import reads, or a file that another
+    part of `tree` names.
     """
     read = {os.path.realpath(path) for path in inputs}
     others = {
@@ -41,11 +42,11 @@ def check_companions(
 
 
 def check_existing(tree: Tree, made: Mapping[str, Path], out: Path) -> None:
-    """Raise InputError if a companion file of the workload `out` would replace an unrelated file.
+    """Raise InputError if a file written beside the workload `out` would replace an unrelated one.
 
-    `made` maps the name of each companion file to a complete file that is to be moved there. An
-    existing file may be replaced if it is equal, or if the old workload in `out` names it for the
-    same service as `tree`, the new one.
+    `made` maps the name of each such companion file to a complete temporary file, which is to be
+    moved there. An existing file may be replaced if it is equal, or if the old workload in `out`
+    names it for the same service as `tree`, the new one.
     """
     before = _before(out)
     for name, new in made.items():

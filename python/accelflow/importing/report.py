@@ -27,7 +27,7 @@ class Remark:
     places: list[str] = field(default_factory=list)
 
     def add(self, count: int, place: str) -> None:
-        """Add `count` cases; keep `place` if it is one of the first."""
+        """Add `count` cases of this remark; keep their `place` if it is one of the first."""
         self.count += count
         if place and len(self.places) < PLACES:
             self.places.append(place)
@@ -47,11 +47,11 @@ class Source:
 
 
 class Report:
-    """The remarks of one import on its input files.
+    """The report of one import on its input files: which data it understood, guessed or dropped.
 
-    A `strict` report refuses the first guess or drop with an InputError instead of counting it.
-    Data that the import leaves out on purpose (:meth:`left_out`), and values that no file of the
-    kind can contain (:meth:`convention`), are not refused.
+    With `strict`, the first guess or drop raises an InputError instead of being counted. Exempt are
+    data that the import leaves out on purpose (:meth:`left_out`), and values that no file of this
+    kind can contain (:meth:`convention`).
     """
 
     def __init__(self, kind: str, *, strict: bool = False) -> None:
@@ -70,15 +70,15 @@ class Report:
         self._add("understood", what, "", "", count)
 
     def convention(self, what: str, done: str, count: int = 1) -> None:
-        """Count values that this kind of file never has; `done` is what all imports assume.
+        """Count values that no file of this kind has; `done` is the assumption that replaces them.
 
-        The values are listed as understood, since they depend on the kind of data and not on this
+        They are listed as understood, since the lack is a property of the kind of file, not of this
         file.
         """
         self._add("understood", what, f"by convention: {done}", "", count)
 
     def guessed(self, what: str, done: str, place: str = "", count: int = 1) -> None:
-        """Count values that the file lacks; `done` is the assumption made instead.
+        """Count values that the file lacks; `done` is the assumption that replaces them.
 
         Raises InputError if the import is strict.
         """
@@ -86,7 +86,7 @@ class Report:
         self._add("guessed", what, done, place, count)
 
     def dropped(self, what: str, done: str, place: str = "", count: int = 1) -> None:
-        """Count records that could not be used; `done` is what was done with them.
+        """Count records that could not be used; `done` says what became of them.
 
         Raises InputError if the import is strict.
         """
@@ -96,8 +96,8 @@ class Report:
     def left_out(self, what: str, why: str, count: int = 1) -> None:
         """Count records that are left out on purpose: by an option, or since none are needed.
 
-        `why` says what became of them. They are listed as dropped, but a strict import accepts
-        them.
+        `why` is the reason, or what became of them. They are listed as dropped, but a strict import
+        accepts them.
         """
         self._add("dropped", what, why, "", count)
 
@@ -114,7 +114,7 @@ class Report:
         return remark.count if remark else 0
 
     def drops(self) -> str:
-        """Return text on the drops for the end of an error message; empty if there are none."""
+        """Return text on the dropped records for the end of an error message; empty if none."""
         remarks = self._remarks["dropped"].values()
         return "".join(f"; {remark.count} {remark.what}: {remark.done}" for remark in remarks)
 

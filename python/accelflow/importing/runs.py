@@ -23,7 +23,10 @@ Record = tuple[int, float]
 
 
 class Sorted:
-    """Pairs of an integer and a value, added in any order and read in ascending order."""
+    """A collection of pairs (integer, value), added in any order and read in ascending order.
+
+    Pairs that do not fit in memory are in a temporary file.
+    """
 
     def __init__(self, held: int = _HELD) -> None:
         """Begin without pairs; fewer than `held` of them stay in memory."""
@@ -47,7 +50,7 @@ class Sorted:
         return heapq.merge(self._records, *map(self._run, self._runs))
 
     def replace(self, records: Iterator[Record]) -> None:
-        """Replace all pairs by `records`, which may be computed from the present pairs."""
+        """Replace all pairs by those of `records`, which may be computed from the present ones."""
         made = Sorted(self._held)
         try:
             for key, value in records:

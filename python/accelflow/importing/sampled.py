@@ -39,7 +39,7 @@ _SHOWN: Final = 10
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
-    """The choice of the samples of a profile that are read.
+    """The choice of the samples that are read from a profile of perf, pprof or folded stacks.
 
     `process` is perf's command, or the first frame of folded stacks (None: all). `label` is the key
     and the text of a label of pprof (None: all samples). `sample_type` is an event of perf or a
@@ -53,7 +53,10 @@ class Asked:
 
 @dataclass
 class Tally:
-    """The total weight and the number of the samples of each category."""
+    """The samples of a profile by category, such as ``Encr``: their weights and their numbers.
+
+    Weights are times or counts of events.
+    """
 
     weights: Counter[str] = field(default_factory=Counter)
     samples: Counter[str] = field(default_factory=Counter)
@@ -65,7 +68,7 @@ class Tally:
     unweighed: bool = False
 
     def add(self, rules: OperationRules, stack: tuple[str, ...], weight: int, samples: int) -> None:
-        """Count `samples` samples of `stack`, which together have the weight `weight`."""
+        """Count `samples` samples of the call stack `stack`, whose total weight is `weight`."""
         sorted_to = rules.sort(stack)
         self.weights[sorted_to.category] += weight
         self.samples[sorted_to.category] += samples
@@ -95,10 +98,11 @@ class Tally:
 def read_profiles(
     kind: str, paths: Sequence[Path], rules: OperationRules, asked: Asked, report: Report
 ) -> Tally:
-    """Read profiles of one `kind`, such as those of several threads, and add up their samples.
+    """Read the profiles in `paths`, and add up the samples of each kind of operation.
 
-    `kind` is one of :data:`KINDS`. Raises InputError for files of another kind, and if no sample
-    of any profile matches `asked`.
+    `kind` is the format, one of :data:`KINDS`. `rules` find the operation of a call stack, and
+    `asked` selects samples. Raises InputError for files of another kind, and if no sample of any
+    profile matches `asked`.
     """
     readers = {"perf": _perf, "pprof": _pprof, "folded": _folded}
     total = Tally()

@@ -82,12 +82,12 @@ def bytes_of(path: Path, report: Report, limit: int) -> bytes:
 
 @contextmanager
 def lines_of(path: Path, report: Report) -> Iterator[Iterator[tuple[int, str]]]:
-    """Open `path` for a ``with`` block, which gets its lines with their numbers, counted from 1.
+    """Open the text file `path` for a ``with`` block that gets pairs (line number from 1, line).
 
-    A gzipped file is unpacked. Lines keep their line breaks. Memory does not depend on the file's
-    size. At the end, the file is added to the sources of `report`. Raises InputError, also during
-    iteration, for a file that cannot be read, is not UTF-8, contains zero bytes, has a line of more
-    than 1 MiB, or is a damaged archive.
+    A gzipped file is unpacked. Lines keep their line breaks. The file is read line by line, so
+    memory does not depend on its size. At the end, the file is added to the sources of `report`.
+    Raises InputError, also during iteration, for a file that cannot be read, is not UTF-8, contains
+    zero bytes, has a line of more than 1 MiB, or is a damaged archive.
     """
     with _opened(path, report) as file:
         yield _numbered(file, str(path))
@@ -116,7 +116,7 @@ def _numbered(data: IO[bytes], place: str) -> Iterator[tuple[int, str]]:
 
 @dataclass(frozen=True)
 class CsvRow:
-    """A row of a table: its cells, and its place in the file."""
+    """A row of a CSV table: its `cells`, and its `place` (file and line) for error messages."""
 
     cells: Sequence[str]
     #: The file and the number of the row's last line, counted from 1.
@@ -158,13 +158,14 @@ class CsvTable:
 
     @property
     def place(self) -> str:
-        """The file and the number of the line that was read last, as errors name it."""
+        """The file and the number of the line that was read last, for error messages."""
         return f"{self.path}:{self._number}"
 
     def index(self, what: str, *names: str) -> int:
         """Return the index of the first of `names` that is a column, ignoring case.
 
-        Raises InputError if none of them is; `what` says in the message what the column is for.
+        Raises InputError if none of them is. `what` says in the message for which data the column
+        is.
         """
         found = self.find(*names)
         if found is None:
@@ -191,8 +192,8 @@ class CsvTable:
     def only(self, what: str, names: Sequence[str], hint: str = "") -> int | None:
         """Return the index of the column that has one of `names`, ignoring case; None without any.
 
-        Raises InputError for several such columns; `what` says in the message what they are for,
-        and `hint` what else may be done.
+        Raises InputError for several such columns. In the message, `what` says for which data they
+        are, and `hint` what the user may do.
         """
         known = {name.lower() for name in names}
         found = [column for column in self.columns if column.lower() in known]
@@ -239,11 +240,11 @@ def table_of(path: Path, report: Report) -> Iterator[CsvTable]:
 def each_table(
     paths: Sequence[Path], report: Report, readers: Mapping[str, tuple[str, ...]], what: str
 ) -> Iterator[tuple[str, CsvTable]]:
-    """Open each of `paths` in turn, and yield the kind of its table, and the table.
+    """Open the CSV tables in `paths` in turn, and yield a pair (kind of the table, table) for each.
 
-    `readers` maps each kind to the columns that it needs; the first kind that matches is taken. A
-    ``|`` separates alternative names of a column. Raises InputError if no kind matches; `what` is
-    the requirement in the message.
+    `readers` maps each kind to the columns that it needs; the first kind whose columns the table
+    has is taken. A ``|`` separates alternative names of a column. Raises InputError if no kind
+    matches, with the requirement `what` in the message.
     """
     for path in paths:
         with table_of(path, report) as table:

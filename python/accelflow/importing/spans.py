@@ -19,10 +19,11 @@ __all__ = ["import_spans"]
 def import_spans(
     kind: str, files: Sequence[Path], options: Mapping[str, Any]
 ) -> tuple[Imported, dict[str, Any]]:
-    """Return the workload that the spans in `files` describe, and a report on the import.
+    """Derive a workload from the spans of distributed tracing in `files`; also return a report.
 
-    The report is an object for JSON. `kind` is ``jaeger`` or ``otlp``. Options that are None have
-    their defaults. Raises InputError for invalid options, and for files that cannot be read, are of
+    `kind` is the files' format, ``jaeger`` or ``otlp``. The report on the import is an object for
+    JSON. `options` maps names of the import's options to values; those that are None have their
+    defaults. Raises InputError for invalid options, and for files that cannot be read, are of
     another kind, are truncated or have no request.
     """
     given = {key: value for key, value in options.items() if value is not None}

@@ -91,11 +91,11 @@ CALLS: Final[Mapping[str, tuple[str, str]]] = {
 
 @dataclass(frozen=True)
 class Imported:
-    """An imported workload: the tree of its file, and its companion files with arrivals.
+    """An imported workload: the content of its file, and companion files with arrivals.
 
-    The tree refers to companion files by names that begin with :data:`OWNER`.
-    :func:`accelflow.importing.write_imported` replaces this placeholder by the name of the
-    workload's file.
+    `tree` is the content of the workload's file as a dict. It refers to `companions` by names that
+    begin with the placeholder :data:`OWNER`. :func:`accelflow.importing.write_imported` replaces
+    this placeholder by the name of the workload's file.
     """
 
     tree: Tree
@@ -104,7 +104,7 @@ class Imported:
 
 
 def chain(kind: str, times: int = 1, waits_us: Tree | None = None) -> Tree:
-    """Return a chain that makes `times` equal calls at the same time.
+    """Return a chain, a part of a service's path, that makes `times` equal calls at the same time.
 
     `kind` is the kind of the calls, a key of :data:`CALLS`. `waits_us` is the distribution of waits
     for the answers in us, by default the workload's.
@@ -127,12 +127,12 @@ SEND: Final[Tree] = {"trace": "T2"}
 def rate_rows(
     rates: Iterable[tuple[int, float]], end: tuple[int, float] | None = None
 ) -> Iterator[tuple[int, float]]:
-    """Yield the rows of a workload's table of rates: pairs of a start in ns and requests a second.
+    """Yield the rows of a workload's table of rates: pairs (start in ns, requests per second).
 
-    `rates` has such pairs. `end` is a last pair: the time in ns at which the imported data ends,
-    and the mean rate, which holds from then on. Without `end`, the last rate holds, and zeros at
-    the end are omitted. Also omitted are a rate equal to the previous one, and a start after
-    :data:`MOST_TIME_US`, the largest time in a workload.
+    `rates` has the imported pairs. `end` is a last pair: the time in ns at which the imported data
+    ends, and the mean rate, which holds from then on. Without `end`, the last rate holds, and zeros
+    at the end are omitted. Also omitted are rates equal to the previous one, and those that start
+    after :data:`MOST_TIME_US`, the largest time in a workload.
     """
     before: float | None = None
     pause_ns: int | None = None
@@ -159,10 +159,10 @@ def rate_lines(
 
 
 def mean_rate(rates: Iterable[tuple[int, float]], end: tuple[int, float] | None = None) -> float:
-    """Return the mean in requests a second of the table that :func:`rate_rows` makes.
+    """Return the mean rate, in requests per second, of the table that :func:`rate_rows` makes.
 
-    It is the mean that workloads take for such a table (docs/workloads.md): the last rate counts as
-    long as the one before it. A table without rows has 0.
+    It is calculated as for workloads with such a table (docs/workloads.md): the last rate counts
+    for as long as the one before it. A table without rows has the mean 0.
     """
     area, span_ns, length_ns = 0.0, 0, 1
     last: tuple[int, float] | None = None
@@ -177,7 +177,7 @@ def mean_rate(rates: Iterable[tuple[int, float]], end: tuple[int, float] | None 
 def stated_rate(
     mean_rps: float, rates: Iterable[tuple[int, float]], end: tuple[int, float] | None
 ) -> float:
-    """Return the mean rate that a workload's file gives, with six digits.
+    """Return the mean rate to write into a workload's file, in requests per second, six digits.
 
     It is `mean_rps`, the mean rate of the imported data, unless the file's table of rates
     (:func:`rate_rows`) has another mean. The means differ if the data goes beyond the largest time
@@ -203,9 +203,10 @@ def plain_name(text: str, otherwise: str = "imported") -> str:
 
 
 def distinct(names: Iterable[str]) -> dict[str, str]:
-    """Return a short plain name (:func:`plain_name`) for each of `names`, all distinct.
+    """Return a short distinct name for each of `names`, as a mapping from the old to the new name.
 
-    Long identifiers such as hashes are shortened, to eight characters if they stay distinct.
+    New names have the characters of :func:`plain_name`. Long identifiers such as hashes are
+    shortened, to eight characters if they stay distinct.
     """
     names = sorted(set(names))
     short: dict[str, str] = {}
@@ -221,7 +222,7 @@ def distinct(names: Iterable[str]) -> dict[str, str]:
 
 
 def read_workload(path: Path) -> Tree:
-    """Read a workload file, TOML or JSON, as a tree.
+    """Read the workload file at `path`, TOML or JSON, and return its content as a dict.
 
     Raises InputError for a file that cannot be read or is not a workload. The contents of services
     are not checked.
@@ -265,7 +266,7 @@ def _check_depth(tree: Any) -> None:
 
 
 def service_of(tree: Tree, name: str) -> Tree:
-    """Return the service `name` of the workload `tree`; changes to it change the tree.
+    """Return the service `name` in `tree`, a workload's content; changes to it change `tree`.
 
     Raises InputError for an unknown name.
     """

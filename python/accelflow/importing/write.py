@@ -29,9 +29,10 @@ def check_out(out: Path) -> None:
 
 
 def text_of(tree: dict[str, Any], out: Path) -> str:
-    """Return the text of a workload's file: TOML, or JSON if `out` ends in ``.json``.
+    """Return the text of a workload's file with the content `tree`.
 
-    For TOML, raises InputError if `tree` is not a workload. JSON is not checked.
+    It is TOML, or JSON if `out` ends in ``.json``. For TOML, raises InputError if `tree` is not a
+    workload. JSON is not checked.
     """
     if out.suffix == ".json":
         return json.dumps(tree, indent=2, allow_nan=False, ensure_ascii=False) + "\n"
@@ -44,15 +45,16 @@ def write_imported(
     out: str | PathLike[str],
     inputs: Iterable[Path] = (),
 ) -> list[Path]:
-    """Write the workload to `out` and its companion files to the same folder; return all paths.
+    """Write an imported workload to `out`, and its companion files to the same folder.
 
-    `report` is added to the workload's table `origin`; None leaves the table as it is. The names of
-    companion files begin with that of `out`. The files appear when all of them are complete. If
-    their content cannot be made, none appears, and existing files are unchanged. `inputs` are the
-    files that the import reads. Raises OSError if a file cannot be written, and InputError for a
-    tree that is not a workload, and for a companion file that would replace one of `inputs` or a
-    file of another service. A companion file replaces another existing file only if the contents
-    are equal, or if the workload that was in `out` before names that file for the same service.
+    Returns the paths of all files. `report` is added to the workload's table ``origin``; None
+    leaves the table as it is. The names of companion files, such as tables of arrivals, begin with
+    that of `out`. The files appear when all of them are complete. If their content cannot be made,
+    none appears, and existing files are unchanged. `inputs` are the files that the import reads.
+    Raises OSError if a file cannot be written, and InputError for a tree that is not a workload,
+    and for a companion file that would replace one of `inputs` or a file of another service. A
+    companion file replaces another existing file only if the contents are equal, or if the workload
+    that was in `out` before names that file for the same service.
     """
     out = file_path("out", out)
     stem = plain_name(out.stem)

@@ -25,11 +25,11 @@ Cell = str | float | int | None
 
 @dataclass(frozen=True, kw_only=True)
 class Column:
-    """A column of a table on a page, with the heading `name`.
+    """A column of a table on an HTML page: its heading, unit, and form of cells.
 
-    `unit` is shown below the heading. `form` is the form of the column's cells: ``text``,
+    `name` is the heading, and `unit` is shown below it. `form` is the form of the cells: ``text``,
     ``number``, ``share`` (a ratio, shown as a percentage), ``written`` (a text that contains a
-    number) or ``code``. Numbers and shares have `digits` decimals.
+    number) or ``code``. Numbers and shares are shown with `digits` decimals.
     """
 
     name: str
@@ -40,10 +40,10 @@ class Column:
 
 @dataclass(frozen=True, kw_only=True)
 class Table:
-    """A table that readers can sort by column, with a `caption` above and `notes` below.
+    """A table on an HTML page, with a `caption` above and `notes` below; readers can sort it.
 
-    Each of `rows` has a cell for each of `columns`. A `folded` table is closed until the reader
-    opens it. `marked` has the indices of highlighted rows.
+    Each of `rows` has a cell for each of `columns`. If `folded`, the table is closed until the
+    reader opens it. `marked` has the indices of highlighted rows.
     """
 
     caption: str
@@ -56,7 +56,11 @@ class Table:
 
 @dataclass(frozen=True, kw_only=True)
 class Selector:
-    """A list of `options` with a `label`; the reader's choice sets the plot's `parameter`."""
+    """A drop-down list in a plot: the chosen one of `options` sets the plot's `parameter`.
+
+    `parameter` is the name of a Vega-Lite parameter, by which the plot selects data. `label` is the
+    text beside the list.
+    """
 
     parameter: str
     label: str
@@ -65,10 +69,11 @@ class Selector:
 
 @dataclass(frozen=True, kw_only=True)
 class Slider:
-    """A slider with a `label`; its position sets the plot's `parameter` to one of `values`.
+    """A slider in a plot: its position sets the plot's `parameter` to one of `values`.
 
-    Each value is shown as the text at the same index in `texts`. `at` is the index of the initial
-    value. The slider also follows the pointer along the plot's y axis.
+    `parameter` is the name of a Vega-Lite parameter, and `label` the text beside the slider. Each
+    value is shown as the text at the same index in `texts`. `at` is the index of the initial value.
+    The slider also follows the pointer along the plot's y axis.
     """
 
     parameter: str
@@ -80,12 +85,12 @@ class Slider:
 
 @dataclass(frozen=True, kw_only=True)
 class Readout:
-    """The values that a plot's controls select, as a list that screen readers announce.
+    """A list beside a plot of the values that the reader has selected with the plot's controls.
 
-    It lists the rows of the data whose columns `where` equal the plot's parameters of the same
-    names. An entry is the text in the column called `by`, and the number in the column called
-    `field` with `unit`. If `shown` is false, the list is for screen readers only, since the plot
-    shows the numbers already.
+    Screen readers announce it. It has an entry for each row of the plot's data in which the columns
+    `where` equal the plot's parameters of the same names. An entry is the row's text in the column
+    `by`, and its number in the column `field` with `unit`. If `shown` is false, the list is only
+    for screen readers, since the plot shows the numbers already.
     """
 
     where: Sequence[str]
@@ -101,8 +106,8 @@ class Figure:
 
     `text` describes the plot in words, for readers who cannot see it. `spec` is the plot's
     Vega-Lite specification without data, description and width, which the page adds. `data` has the
-    values by column. Readers change the plot's parameters with `controls`; `readout` lists the
-    values that they select. `notes` are paragraphs below the title.
+    plot's data: a list of values for each column. With `controls`, readers select which data the
+    plot shows; `readout` lists the selected values. `notes` are paragraphs below the title.
     """
 
     title: str
@@ -116,7 +121,7 @@ class Figure:
 
 @dataclass(frozen=True, kw_only=True)
 class Code:
-    """A `text` to copy, such as a command, with a `caption`."""
+    """A block of code on an HTML page: a `text` to copy, such as a command, with a `caption`."""
 
     caption: str
     text: str
@@ -124,9 +129,9 @@ class Code:
 
 @dataclass(frozen=True, kw_only=True)
 class Section:
-    """A section of a page: its heading `title`, paragraphs `text`, and `parts` below.
+    """A section of an HTML page: the heading `title`, the paragraphs `text`, and `parts` below.
 
-    A `folded` section is closed until the reader opens it.
+    If `folded`, the section is closed until the reader opens it.
     """
 
     title: str
@@ -137,7 +142,7 @@ class Section:
 
 @dataclass(frozen=True, kw_only=True)
 class Page:
-    """The content of an HTML page: the `question`, the `answer`, then `sections`.
+    """The content of an HTML page: a `question`, the `answer` to it, then `sections` of details.
 
     `title` is the title of the browser's window.
     """

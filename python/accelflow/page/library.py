@@ -45,9 +45,10 @@ OF THE USE OF THIS SOFTWARE, EVEN IF ADVISED OF THE POSSIBILITY OF SUCH DAMAGE.
 
 @cache
 def library_javascript() -> str:
-    """Return the plotting library and its licence as one script, which sets `window.vegaEmbed`.
+    """Return the plotting library of HTML pages (Vega) as JavaScript, with its licence.
 
-    Raises AccelflowError if the package vl-convert-python is not installed.
+    The script sets `window.vegaEmbed`. Raises AccelflowError if the package vl-convert-python is
+    not installed.
     """
     try:
         import vl_convert  # noqa: PLC0415 (slow to load, and seldom needed)

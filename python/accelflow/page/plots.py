@@ -57,13 +57,14 @@ def bars(  # noqa: PLR0913 (options, by name)
     limit: str | None = None,
     mark: str | None = None,
 ) -> dict[str, Any]:
-    """Return a plot with horizontal bars, one for each of `names`, values of the column ``name``.
+    """Return the Vega-Lite specification of a plot with a horizontal bar for each of `names`.
 
-    `value` is the name of the column with the bars' lengths, and `title` that of the x axis.
+    The plot's data has a row for each bar, with its name in the column ``name`` and its length in
+    the column called `value`. `title` is the title of the x axis, and `colors` has colours by name.
     `parameters` maps the columns that controls filter by to their initial values. With `intervals`,
     whiskers reach from the column ``low`` to the column ``high``. A dashed line is drawn at the
-    largest value of the column `limit`, and ticks at the values of the column `mark`. The text in
-    the column ``label`` is drawn at the position in the column ``end``.
+    largest value of the column called `limit`, and ticks at the values of the column called `mark`.
+    The text in the column ``label`` is drawn at the position in the column ``end``.
     """
     y = {"field": "name", "type": "nominal", "sort": list(names), "title": None}
     x = {"field": value, "type": "quantitative", "title": title, "scale": {"zero": True}}
@@ -145,11 +146,12 @@ def stacked(
     parameters: Mapping[str, str | float],
     colors: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """Return a plot with a horizontal bar for each of `names`, stacked from `parts`.
+    """Return the Vega-Lite specification of a plot with a stacked bar for each of `names`.
 
-    The data has the columns ``name``, ``part``, ``value`` (the length of the part) and ``place``
-    (the part's index in the bar). `title` is that of the x axis, and `colors` has colours by part.
-    `parameters` maps the columns that controls filter by to their initial values.
+    Bars are horizontal, and each is stacked from `parts`. The plot's data has a row for each part
+    of a bar, with the columns ``name``, ``part``, ``value`` (the length of the part) and ``place``
+    (the part's index in the bar). `title` is the title of the x axis, and `colors` has colours by
+    part. `parameters` maps the columns that controls filter by to their initial values.
     """
     return {
         **_chosen(parameters),
@@ -181,12 +183,13 @@ def dots(  # noqa: PLR0913 (options, by name)
     limit: str | None = None,
     parameters: Mapping[str, str | float] | None = None,
 ) -> dict[str, Any]:
-    """Return a plot with a row of dots for each of `rows`, coloured by name.
+    """Return the Vega-Lite specification of a plot with a row of dots for each of `rows`.
 
-    The data has the columns ``row``, ``name`` and ``value`` (the position of the dot). `title` is
-    that of the x axis, which is logarithmic with `log`, and in per cent with `share`. Ticks are
-    drawn at the values of the column `limit`. `parameters` maps the columns that controls filter by
-    to their initial values.
+    The plot's data has an entry for each dot, with the columns ``row``, ``name`` (which sets the
+    colour) and ``value`` (the position on the x axis). `title` is the title of the x axis, which is
+    logarithmic with `log`, and in per cent with `share`. Ticks are drawn at the values of the
+    column called `limit`. `parameters` maps the columns that controls filter by to their initial
+    values.
     """
     kind = {"type": "log", "nice": False, "padding": 10} if log else {"zero": True}
     axis: dict[str, Any] = {"format": ".0%"} if share else {}
@@ -230,13 +233,13 @@ def lines(  # noqa: PLR0913 (options, by name)
     steps: bool = False,
     limit: str | None = None,
 ) -> dict[str, Any]:
-    """Return a plot with a line for each of `names`, through the columns ``x`` and ``y``.
+    """Return the Vega-Lite specification of a plot with a line for each of `names`.
 
-    Lines differ in colour and dashes. `x` and `y` are Vega-Lite encodings without field and type.
-    `cursor` names a parameter: a horizontal line marks the y value that equals it. A dashed
-    horizontal line is drawn at the largest value of the column `limit`. With `points`, each value
-    is marked. With `steps`, a value holds until the next one. `parameters` maps the columns that
-    controls filter by to their initial values.
+    The plot's data has the lines' points, with the columns ``name``, ``x`` and ``y``. Lines differ
+    in colour and dashes. `x` and `y` are Vega-Lite encodings without field and type. `cursor` names
+    a parameter, whose value a horizontal line marks on the y axis. A dashed horizontal line is at
+    the largest value of the column `limit`. `points` marks each value. With `steps`, a value holds
+    until the next. `parameters` maps the columns that controls filter by to their initial values.
     """
     held = {"interpolate": "step-after", "strokeWidth": 1.5} if steps else {"strokeWidth": 2}
     dashes = [_DASHES[place % len(_DASHES)] for place in range(len(names))]

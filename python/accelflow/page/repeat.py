@@ -15,10 +15,10 @@ __all__ = ["command_line", "repeated"]
 
 
 def command_line(arguments: Sequence[str]) -> str:
-    """Return the command that started this process, quoted for a shell.
+    """Return the command line `arguments` as text that can be pasted into a shell.
 
-    `arguments` has the form of :data:`sys.argv`: the path of the program's file is the first. Bytes
-    of names that are not UTF-8 are written as question marks.
+    `arguments` has the form of :data:`sys.argv`: first the path of the program's file, then its
+    arguments. Bytes that are not UTF-8 become question marks.
     """
     program, *others = arguments
     name = Path(program).name
@@ -27,9 +27,9 @@ def command_line(arguments: Sequence[str]) -> str:
 
 
 def repeated(seeds: str, command: str | None) -> Section:
-    """Return the section "How to repeat it" of a page, with the versions of the software.
+    """Return a page's section "How to repeat it": the command, seeds and software versions.
 
-    `seeds` describes the seeds in words. `command` is the command to repeat; None if unknown.
+    `seeds` describes the seeds in words. `command` is the command line to repeat; None if unknown.
     """
     parts = [] if command is None else [Code(caption="The command", text=command)]
     return Section(

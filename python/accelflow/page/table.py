@@ -16,9 +16,10 @@ _LONG: Final = 60
 
 
 def table_html(table: Table) -> str:
-    """Return `table` with its caption and notes as HTML.
+    """Return the HTML of `table`, with its caption and notes.
 
-    The HTML needs no script. On a page, the page's script makes the headings buttons that sort.
+    The table is complete without a script. On a page, the page's script turns the headings into
+    buttons that sort the rows.
     """
     head = "".join(_heading(column) for column in table.columns)
     body = "".join(_rows(table))

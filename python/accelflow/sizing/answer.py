@@ -84,13 +84,14 @@ def size(
     progress: Callable[[str], object] | None = None,
     tried: Callable[[Searched], object] | None = None,
 ) -> dict[str, Any]:
-    """Return the fleet that `plan` needs under each system, with schema ``accelflow.size/1``.
+    """Return how many servers `plan` needs under each system, with their cost and power.
 
-    If `simulate` is False, only the closed form is computed, in about a second. `progress` is
-    called with the system's name after each simulation, and `tried` with the result of each
-    system's search. Raises InputError for a plan that the scenario does not allow, and without
-    simulation for one whose systems all lack a closed form. Raises AccelflowError if a simulation
-    fails.
+    The result is an object of schema ``accelflow.size/1``. First, queueing theory gives an estimate
+    (the closed form, about a second). Unless `simulate` is False, a search by simulation then finds
+    the load of one server under each system. `progress` is called with the system's name after each
+    simulation, and `tried` with the result of each system's search. Raises InputError for a plan
+    that the scenario does not allow, and without simulation for one whose systems all lack a closed
+    form. Raises AccelflowError if a simulation fails.
     """
     if not simulate and all(overheads(plan, system) is None for system in plan.systems):
         allowed = "must have a system with a closed form, or the plan must be simulated"
@@ -128,9 +129,9 @@ def _workload_name(plan: Plan) -> str:
 
 
 def recording_of(plan: Plan) -> str | None:
-    """Return the text of this machine's recording of costs if `plan` uses it, and otherwise None.
+    """Return this machine's recording of costs, as text, if `plan` uses it; otherwise None.
 
-    The costs are measured first if this machine has no saved recording.
+    If this machine has no saved recording, the costs are measured first.
     """
     asked = plan.scenario_of(small_share(plan), system=plan.systems[0], seed=1)
     costs = resolved(asked)["costs"]

@@ -16,9 +16,9 @@ BASELINE: Final = "non_acc"
 def modelled_w(system: str, cores: float, elements: float, config: Mapping[str, float]) -> float:
     """Return the power of a server under `system` in watts, from utilisations between 0 and 1.
 
-    It is the power at rest, plus parts that grow with `cores`, the utilisation of the cores, and,
-    with accelerators, with `elements`, the mean utilisation of the processing elements. `config`
-    has the server's parameters.
+    `cores` is the utilisation of the cores, and `elements` the mean utilisation of the
+    accelerators' processing elements. Power has a part at rest, a part that grows with `cores`, and
+    with accelerators a part that grows with `elements`. `config` has the server's parameters.
     """
     model = chip.power(sizes=chip.sizes(config))
     inputs = {row["name"]: row["value"] for row in model["inputs"]}
@@ -36,10 +36,11 @@ def simulated_w(
     elements: float,
     config: Mapping[str, float],
 ) -> float:
-    """Return the power of the server that `results` have simulated under `system`, in watts.
+    """Return the power in watts of a server under `system`, from the simulation `results`.
 
-    The energy model does not know custom accelerators. With them it is :func:`modelled_w`, for the
-    utilisations `cores` and `elements` and the server's parameters `config`.
+    The energy model calculates it. This model does not know custom accelerators: with them, the
+    result is that of :func:`modelled_w` for the utilisations `cores` and `elements` and the
+    server's parameters `config`.
     """
     if chip.custom_accelerators(results):
         return modelled_w(system, cores, elements, config)

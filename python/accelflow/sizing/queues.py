@@ -19,13 +19,13 @@ _PRECISION: Final = 1e-12
 class CoreQueues:
     """The queues in front of a server's cores, and the waits in them by queueing theory.
 
-    A request makes `visits` visits to its core. Each of the `cores` cores has its own queue. With
-    `balancing` ``random``, Poisson arrivals remain Poisson at each core: M/M/1. With
-    ``round_robin``, a core receives every `cores`-th request, so interarrival times have an Erlang
-    distribution: GI/M/1 (Kleinrock, Queueing Systems I, section 6.4). Only the first visit of a
-    request is assigned in turn. The other visits follow waits, and are treated as Poisson arrivals.
-    Interarrival times then have a gamma distribution, whose squared coefficient of variation is the
-    mean over the visits.
+    A request makes `visits` visits to its core, with waits elsewhere in between. Each of the
+    `cores` cores has its own queue. With `balancing` ``random``, Poisson arrivals remain Poisson at
+    each core: M/M/1. With ``round_robin``, a core receives every `cores`-th request, so
+    interarrival times have an Erlang distribution: GI/M/1 (Kleinrock, Queueing Systems I, section
+    6.4). Only the first visit of a request is assigned in turn. The other visits follow waits, and
+    are treated as Poisson arrivals. Interarrival times then have a gamma distribution, whose
+    squared coefficient of variation is the mean over the visits.
 
     With ``least_loaded``, ``two_choices`` and ``join_idle_queue``, requests choose a short queue.
     The cores then form one pool, M/M/c, which is a lower bound on the waits of such policies.
@@ -42,10 +42,10 @@ class CoreQueues:
     visit_variation: float = 1.0
 
     def wait(self, busy_ratio: float) -> tuple[float, float]:
-        """Return the probability that a visit to a core waits, and the mean of such waits.
+        """Return the probability that a visit to a core has to wait, and the mean of such waits.
 
-        The mean is in units of a visit's mean length; such waits are exponentially distributed.
-        `busy_ratio`, from 0 to below 1, is the utilisation of the cores.
+        The mean is in units of a visit's mean length: 2 is twice this length. The waits are
+        exponentially distributed. `busy_ratio`, from 0 to below 1, is the utilisation of the cores.
         """
         if self.balancing not in _BLIND:
             waiting = _native.erlang_c(self.cores, busy_ratio * self.cores)

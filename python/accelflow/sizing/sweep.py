@@ -22,12 +22,13 @@ _MOST_SLOS: Final = 3.0
 def sweep(
     plan: Plan, slo_us: Mapping[str, float], searches: Iterable[Searched]
 ) -> list[tuple[str, str, float, float]]:
-    """Return the ratio of P99 to SLO at several loads, in closed form and simulated.
+    """Return the points of a plot of P99 divided by SLO over a server's load, for each system.
 
     A point is (system, ``closed form`` or ``simulated``, load, ratio). The load is the part of the
-    fleet's request rates that one server gets. The ratio is that of the service with the largest.
-    Points with a ratio above three are omitted. `slo_us` has the SLO of each service in us,
-    and `searches` the simulated points. Raises AccelflowError if a point cannot be computed.
+    plan's request rates that one server gets. The ratio is the largest of any service: its P99
+    response time divided by its SLO, the limit in `slo_us` in us. Points with a ratio above three
+    are omitted. Points in closed form are calculated by queueing theory; the simulated ones are in
+    `searches`. Raises AccelflowError if a point cannot be computed.
     """
     needed = demands(plan, recording_of(plan))
     points = []

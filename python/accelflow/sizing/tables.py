@@ -28,7 +28,7 @@ _MOST_YEARS: Final = 50.0
 
 @dataclass(frozen=True, kw_only=True)
 class Growth:
-    """The growth of all rates for `years` years: each year by `per_year_ratio` (0.2 is 20 %)."""
+    """The growth of all request rates for `years` years: by `per_year_ratio` (0.2: 20 %) a year."""
 
     per_year_ratio: float = 0.0
     years: float = 0.0
@@ -45,10 +45,11 @@ class Growth:
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """The highest allowed utilisation of a server, and the number of spare servers.
+    """A plan's limit on the utilisation of a server, and the number of spare servers.
 
-    `utilization_ratio` (0 to 1) holds for the cores, each accelerator's elements, and a manager.
-    `spare_servers` is added to the number of servers that the load needs.
+    `utilization_ratio` (0 to 1) is the largest utilisation of the cores, of each accelerator's
+    elements, and of a manager. `spare_servers` is added to the number of servers that the load
+    needs.
     """
 
     utilization_ratio: float = 0.7
@@ -61,7 +62,7 @@ class Limits:
 
 @dataclass(frozen=True, kw_only=True)
 class Server:
-    """The price, lifetime and power of a server without a chip.
+    """The price, lifetime and power of a server without its chip of accelerators.
 
     `price` is paid once per `lifetime_years`. `overhead_per_year` covers space, network and
     maintenance. `rest_w` and `peak_w` are the power at rest and at peak, in watts; if they are
@@ -101,7 +102,7 @@ class Chip:
 
 @dataclass(frozen=True, kw_only=True)
 class Electricity:
-    """The price of a kilowatt-hour, and the PUE: the datacentre's power divided by its servers'."""
+    """The price per kWh, and the PUE: the power of a datacentre divided by its servers'."""
 
     price_per_kwh: float = 0.0
     pue_ratio: float = 1.0
@@ -152,7 +153,7 @@ def check_table(name: str, table: Any) -> None:
 
 
 def read_table(name: str, value: object) -> Any:
-    """Return the table `name` of a plan's file as its dataclass.
+    """Return the table `name` of a plan's file, with the content `value`, as its dataclass.
 
     Raises InputError for a value that is not allowed.
     """
@@ -169,7 +170,7 @@ def read_table(name: str, value: object) -> Any:
 
 
 def checked_number(place: str, value: Any) -> float:
-    """Return `value`, the number at `place` of a plan; `place` is a key of :data:`RANGES`.
+    """Return `value` if it is a number that a plan allows at `place`, a key of :data:`RANGES`.
 
     Raises InputError for a value that is no number or outside its range.
     """
@@ -184,13 +185,13 @@ def checked_number(place: str, value: Any) -> float:
 
 
 def span(least: float, most: float) -> str:
-    """Return the range from `least` to `most` in words, as refusals show it."""
+    """Return the range from `least` to `most` in words, for error messages."""
     low = f"{least:g}".replace("e-0", "e-")  # as the native code writes it
     return f"from {low} to {most:,.15g}"
 
 
 def check_power(server: Server, chip: Chip) -> None:
-    """Raise InputError for incomplete powers, and for a peak below the power at rest."""
+    """Raise InputError if a power is missing where others are given, or a peak is below rest."""
     watts = {
         "server.rest_w": server.rest_w,
         "server.peak_w": server.peak_w,

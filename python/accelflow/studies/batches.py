@@ -13,10 +13,10 @@ __all__ = ["Batch", "batched"]
 
 @dataclass(frozen=True, kw_only=True)
 class Batch:
-    """Simulations that a worker receives together.
+    """A batch of a study's simulations, which a worker receives together.
 
-    `scenarios` has the key and the scenario of each. `recording` is the text of the recording that
-    all of them use, or None.
+    `scenarios` has a pair (key, scenario) for each; the key identifies the simulation in the
+    study's folder. `recording` is the text of the recording that all of them use, or None.
     """
 
     scenarios: tuple[tuple[str, Scenario], ...]
@@ -24,14 +24,14 @@ class Batch:
 
     @property
     def keys(self) -> list[str]:
-        """The keys of the simulations."""
+        """The keys of the simulations in the batch, which identify them in the study's folder."""
         return [key for key, _ in self.scenarios]
 
 
 def batched(found: Iterable[Task], size: int) -> Iterator[Batch]:
-    """Group simulations into batches of at most `size`, in order.
+    """Group the simulations in `found` into batches of at most `size`, in order.
 
-    A simulation with another recording than the one before begins a new batch.
+    All simulations of a batch use the same recording of costs.
     """
     group: list[Task] = []
     for task in found:

@@ -68,10 +68,10 @@ _KINDS: Final = ("local", "slurm", "kubernetes")
 
 @dataclass(frozen=True, kw_only=True)
 class Patience:
-    """The time after which a slow batch is given to a second worker as well.
+    """The time after which a second worker of a cluster also gets a batch of simulations.
 
-    This time is `factor` times the median time of the completed batches, and at least `least_s`
-    seconds.
+    So a slow or broken worker does not delay the end. The time is `factor` times the median time of
+    the completed batches, and at least `least_s` seconds.
     """
 
     factor: float = 6.0
@@ -82,7 +82,7 @@ class Patience:
 def on_cluster(
     where: str, patience: Patience | None = None, say: Callable[[str], None] | None = None
 ) -> Iterator[Runner]:
-    """Connect to the workers that `where` names, and yield a runner of batches on them.
+    """Connect to a cluster's workers, and yield a function that runs batches of simulations there.
 
     `where` is the address of a scheduler (``tcp://host:8786``), ``local:N`` for N processes on this
     machine, or ``slurm:N`` or ``kubernetes:N`` for N workers that Dask starts according to its

@@ -13,7 +13,7 @@ __all__ = ["number_of_points", "points"]
 
 
 def points(study: Study) -> Iterator[Mapping[str, Any]]:
-    """Yield the points of `study`; a point has the value of each axis by the axis's name."""
+    """Yield the points of `study`; a point maps the name of each axis to a value."""
     if study.kind == "list":
         yield from study.points
     elif study.kind == "grid":
@@ -25,7 +25,7 @@ def points(study: Study) -> Iterator[Mapping[str, Any]]:
 
 
 def number_of_points(study: Study) -> int:
-    """Return the number of points of `study`."""
+    """Return how many points (combinations of the axes' values) `study` has."""
     if study.kind == "list":
         return len(study.points)
     if study.kind == "latin_hypercube":

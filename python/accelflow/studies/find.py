@@ -27,7 +27,7 @@ _SMALL: Final = 1e-3
 
 @dataclass(frozen=True, kw_only=True)
 class Tried(Look):
-    """One value of the searched axis, and its measures compared with the limits."""
+    """One simulated value of the axis that a search varies, and whether it meets the limits."""
 
     value: float
 
@@ -38,12 +38,12 @@ class Tried(Look):
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """The result of a search: the best value that meets all limits, and the next that does not.
+    """The result of :func:`find`: the best value that meets all limits, and the next that does not.
 
-    `best` is None if no value in the range meets the limits, and `beyond` is None if all values do.
-    `tried` has all simulated values in ascending order. `ended` is False if the time limit expired
-    before the search ended: the value sought is then from `best` to `beyond`, and one of them may
-    be None since the search did not reach it.
+    `best` is None if no value in the range meets the limits, and `beyond`, the next value, is None
+    if all values do. `tried` has all simulated values in ascending order. `ended` is False if the
+    time limit expired first: the value sought is then between `best` and `beyond`, and one of the
+    two may be None since the search did not reach it.
     """
 
     best: Tried | None
@@ -55,7 +55,7 @@ class Answer:
     def clear(self) -> bool | None:
         """Whether the confidence intervals leave no doubt about `best` and `beyond`.
 
-        None without an answer to judge: if `best` is None, or if the search has not ended.
+        None if there is no answer to judge, since `best` is None or the search has not ended.
         """
         if self.best is None or not self.ended:
             return None
@@ -71,12 +71,13 @@ def find(  # noqa: PLR0913 (options, by name)
     time_limit_s: float | None = None,
     progress: Callable[[int, int], object] | None = None,
 ) -> Answer:
-    """Search the value that `question` asks for; simulations are stored in the folder `place`.
+    """Search for the value that `question` asks for; simulations are kept in the folder `place`.
 
-    The range is halved until its ends are adjacent whole numbers, or numbers within 2 % of each
-    other (near 0: within 2 % of a thousandth of the range). A value is simulated with four seeds.
-    Their number is doubled while the interval of the worst measure contains the limit, up to the
-    question's `most_seeds`. `workers` threads simulate (default: one per core), or `runner`
+    The question is for the smallest or largest value of one axis that meets all limits. The axis's
+    range is halved until its ends are adjacent whole numbers, or numbers within 2 % of each other
+    (near 0: within 2 % of a thousandth of the range). A value is simulated with four seeds. Their
+    number is doubled while the confidence interval of the worst measure contains the limit, up to
+    the question's `most_seeds`. `workers` threads simulate (default: one per core), or `runner`
     (:mod:`accelflow.studies.cluster`); the choice does not change the result. `progress` is called
     with the number of values tried and the expected number. After `time_limit_s` seconds, running
     simulations are abandoned, and the result has the state of the search.

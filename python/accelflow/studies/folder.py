@@ -33,7 +33,7 @@ _MOST_FILES: Final = 512
 
 
 class Folder:
-    """A study's folder with its results. :meth:`opened` locks it against other processes."""
+    """The folder in which a study keeps its results. :meth:`opened` locks it for one process."""
 
     def __init__(self, place: Path) -> None:
         """Make an object for the folder `place`, without reading or writing."""
@@ -64,7 +64,7 @@ class Folder:
             yield self
 
     def done(self) -> Mapping[str, Path]:
-        """Return the path of the file with each simulation's rows, by the simulation's key.
+        """Return which simulations are complete: by key, the path of the file with the results.
 
         The files are read in the first call. Raises AccelflowError for a damaged file.
         """
@@ -79,9 +79,9 @@ class Folder:
         return self._files
 
     def add(self, keys: Sequence[str], table: pa.Table) -> None:
-        """Write `table`, the rows of the simulations with `keys`, to a new file, atomically.
+        """Write `table`, the results of the simulations `keys`, to a new file of the folder.
 
-        Raises AccelflowError if the file cannot be written.
+        The file appears when it is complete. Raises AccelflowError if it cannot be written.
         """
         import pyarrow.parquet as pq  # noqa: PLC0415 (slow to load)
 
@@ -93,9 +93,10 @@ class Folder:
             self._know(self._files, part, keys)
 
     def write_design(self, found: Sequence[Task], names: Sequence[str]) -> None:
-        """Write `design.parquet`: key, point, seed, and the axes' values as ``axis.NAME``.
+        """Write ``design.parquet``, a table of the study's simulations without their results.
 
-        `found` are the simulations, and `names` the names of the axes.
+        It has the columns key, point, seed, and ``axis.NAME`` for the values of each axis. `found`
+        are the simulations, and `names` the names of the axes.
         """
         import pyarrow.parquet as pq  # noqa: PLC0415 (slow to load)
 
@@ -104,16 +105,16 @@ class Folder:
         write_whole(place, lambda scratch: pq.write_table(table, scratch, compression="zstd"))
 
     def write_skipped(self, skipped: Iterable[Skipped]) -> None:
-        """Write `skipped.json`: the simulations that are not possible, with the reasons."""
+        """Write ``skipped.json``: the simulations that are not possible, with the reasons."""
         self._write_json("skipped.json", [point.to_dict() for point in skipped])
 
     def errors(self, keys: Iterable[str]) -> dict[str, str]:
-        """Return the reasons why simulations failed, by key, for those of `keys` that did."""
+        """Return why simulations failed: the reason by key, for those of `keys` that failed."""
         table = self.rows(keys)
         return {} if table is None else errors_of(table)
 
     def write_results(self, found: Sequence[Task], names: Sequence[str]) -> Path | None:
-        """Write `results.parquet`, which has the rows of each simulation in `found`, in this order.
+        """Write ``results.parquet``: the results of the simulations in `found`, in this order.
 
         `names` has the names of the study's axes. Returns the path of the file, or None if there
         are no rows. Raises AccelflowError if the file cannot be written.
@@ -133,7 +134,7 @@ class Folder:
         return place
 
     def rows(self, keys: Iterable[str]) -> pa.Table | None:
-        """Return the rows of the simulations with `keys`; None if there are none.
+        """Return the results (rows) of the simulations with `keys`; None if there are none.
 
         Only the files with these rows are read. If two files have the same simulation, one of them
         counts. Raises AccelflowError for a damaged file.
@@ -254,7 +255,7 @@ class Folder:
 
 
 def errors_of(rows: pa.Table) -> dict[str, str]:
-    """Return the reasons why simulations in `rows` failed, by key; empty if none failed."""
+    """Return why simulations in `rows` failed: the reason by key; empty if none failed."""
     if "error" not in rows.column_names:
         return {}
     pairs = zip(rows["key"].to_pylist(), rows["error"].to_pylist(), strict=True)

@@ -54,7 +54,7 @@ class _State(NamedTuple):
 
 
 class Pods:
-    """The pods of ``--cluster kubernetes:N``, and the Dask cluster that they form."""
+    """The Kubernetes pods that form a Dask cluster, for ``--cluster kubernetes:N``."""
 
     def __init__(
         self, operator: Any, kr8s: Any, where: str, workers: int, say: Callable[[str], None]

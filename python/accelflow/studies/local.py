@@ -19,10 +19,10 @@ _AHEAD = 2
 def run_here(
     batches: Iterable[Batch], limit: TimeLimit, workers: int
 ) -> Iterator[tuple[Batch, bytes]]:
-    """Simulate `batches` on `workers` threads; yield each batch with its rows when it ends.
+    """Simulate `batches` on `workers` threads; yield each batch with its results when it ends.
 
-    The rows are a stream of Arrow. After an exception, or when `limit` has expired, waiting batches
-    are not started and running ones are abandoned.
+    The results are rows in Arrow's stream format. After an exception, or when `limit` has expired,
+    waiting batches are not started and running ones are abandoned.
     """
     waiting = iter(batches)
     running: dict[Future[bytes], Batch] = {}

@@ -20,11 +20,11 @@ _BEYOND: Final = {"p50_us": 0.5, "p99_us": 0.01, "p999_us": 0.001}
 
 
 class Limited(Protocol):
-    """The limits of a point's measures, and the largest number of seeds (a protocol)."""
+    """A protocol for searches that simulate points: the limits on results, and the most seeds."""
 
     @property
     def limits(self) -> Mapping[str, float]:
-        """The largest allowed value of a measure for every service, by the measure's name."""
+        """The limits by the name of the measure: its largest allowed value for every service."""
 
     @property
     def slo(self) -> bool:
@@ -32,20 +32,20 @@ class Limited(Protocol):
 
     @property
     def most_seeds(self) -> int:
-        """The largest number of seeds of a point; with so many, the mean decides in any case."""
+        """The largest number of seeds of a point; with this many, the mean of them decides."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Look:
-    """The decision whether a point meets its limits, from simulations with `seeds` seeds.
+    """The decision whether a simulated point meets its limits, from `seeds` seeds.
 
-    `worst_ratio` is the largest ratio of a measure to its limit, as a mean over the seeds.
-    `low_ratio` and `high_ratio` are the ends of its 95 % interval. `binding` names the measure and
-    the service of this ratio. `holds` is true if the ratio is at most 1, and `clear` is true if the
-    whole interval is on one side of 1. If a resource is saturated with more than half of the seeds,
-    `holds` is False, `clear` is True, the ratios are None, and `binding` names the resource. The
-    same holds if, with more than half of the seeds, more requests of a service get no response than
-    are beyond a limited percentile.
+    Each measure of a service, such as its P99, has a ratio to its limit, as a mean over the seeds.
+    `worst_ratio` is the largest of these ratios, `low_ratio` and `high_ratio` are the ends of its
+    95 % interval, and `binding` names its measure and service. `holds` is true if the ratio is at
+    most 1, and `clear` is true if the whole interval is on one side of 1. If a resource is
+    saturated with more than half of the seeds, `holds` is False, `clear` is True, the ratios are
+    None, and `binding` names the resource. This is also so if, with more than half of the seeds,
+    more requests of a service get no response than are beyond a limited percentile.
     """
 
     holds: bool
@@ -62,10 +62,11 @@ class Look:
 
 
 def look_until_clear(limited: Limited, rows: Callable[[int], Sequence[Mapping[str, Any]]]) -> Look:
-    """Simulate a point with four seeds, and double their number until the decision is clear.
+    """Simulate a point, and decide whether it meets its limits.
 
-    The number is at most `limited.most_seeds`. `rows` takes a number of seeds, simulates the point
-    with them, and returns a row for each seed and service.
+    It is simulated with four seeds, whose number is doubled until the decision is clear or the
+    number is `limited.most_seeds`. `limited` has the limits. `rows` takes a number of seeds,
+    simulates the point with them, and returns a row of results for each seed and service.
     """
     seeds = _FIRST_SEEDS
     while True:

@@ -43,7 +43,7 @@ Point = Mapping[str, float]
 
 @dataclass(frozen=True, kw_only=True)
 class Design(Look):
-    """A design: its `values` by axis, its `cost`, and its measures compared with the limits.
+    """A simulated design: its `values` by axis, its `cost`, and whether it meets the limits.
 
     The cost is a number of elements or an area in mm2, whichever the search minimises.
     """
@@ -58,12 +58,12 @@ class Design(Look):
 
 @dataclass(frozen=True, kw_only=True)
 class Front:
-    """The results of a search for the cheapest design.
+    """The results of :func:`optimize`, a search for the cheapest design.
 
     `best` is the cheapest design that meets the limits, or None. `front` is the Pareto front,
-    cheapest first: no other design beats one of these in both cost and the worst ratio of a measure
-    to its limit. It has no saturated designs. `tried` has all designs in the order of their trial.
-    `ended` is False if the time limit expired first.
+    cheapest first: the designs for which no other design is better in both cost and the worst ratio
+    of a measure to its limit. Saturated designs are left out. `tried` has all designs in the order
+    of their trial. `ended` is False if the time limit expired before the search was complete.
     """
 
     best: Design | None
@@ -81,7 +81,7 @@ def optimize(  # noqa: PLR0913 (options, by name)
     time_limit_s: float | None = None,
     progress: Callable[[int, int], object] | None = None,
 ) -> Front:
-    """Search for the best design for `goal`; simulations are stored in the folder `place`.
+    """Search for the cheapest design that meets `goal`; simulations are kept in the folder `place`.
 
     `front.parquet` in the folder has a row for each design tried. `workers`, `runner` and
     `time_limit_s` are as in :func:`accelflow.studies.find`. `progress` is called with the number of

@@ -22,12 +22,12 @@ _Values = Mapping[str, float]
 
 
 def check_point(study: Study, values: _Values) -> None:
-    """Raise InputError if the point `values` cannot be simulated, before anything is written."""
+    """Raise InputError if `study` cannot be simulated at the point `values`; write nothing."""
     _planned(study, values, seeds=1)
 
 
 class Points:
-    """Simulates single points of a study for a search, and stores results in an open folder."""
+    """Simulates points of a study one by one for a search, and keeps the results in its folder."""
 
     def __init__(self, study: Study, folder: Folder, run: Runner, limit: TimeLimit) -> None:
         """Make an object that simulates with `run` into the open `folder`, until `limit`."""
@@ -51,10 +51,11 @@ class Points:
                 points._write()
 
     def rows(self, values: _Values, seeds: int) -> list[dict[str, Any]]:
-        """Return a row for each service of the point `values` with each of the seeds 1 to `seeds`.
+        """Return the results of the point `values` with the seeds 1 to `seeds`: a row per service.
 
-        Simulations that the folder lacks run first. Raises InputError for a point that cannot be
-        simulated, and TimeUpError after the time limit.
+        There is a row for each seed and service. Simulations that the folder lacks run first.
+        Raises InputError for a point that cannot be simulated, and TimeUpError after the time
+        limit.
         """
         number = self._numbers.setdefault(tuple(values.values()), len(self._numbers))
         found = [replace(task, point=number) for task in _planned(self._study, values, seeds)]

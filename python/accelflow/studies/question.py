@@ -75,15 +75,16 @@ class _Search:
 
 @dataclass(frozen=True, kw_only=True)
 class Question(_Search):
-    """A search for the least (with `most`, the greatest) value of an axis that meets all limits.
+    """A search for the least value of an axis that meets all limits; with `most`, the greatest.
 
-    `study` has the scenario, without axes and points, and `system` is the identifier of the system
-    that is simulated. `name` is the name of the axis, and `values` its range. `limits` has
-    the largest allowed value of measures (:data:`LIMITS`) of every service. With
-    `slo`, the P99 of each service must also be within its SLO. The limits must become harder to
-    meet from one end of the range to the other. Each value is simulated with up to `most_seeds`
-    seeds, at least 4, until the decision is clear. Raises InputError for a value that is not
-    allowed, and for a scenario with other systems.
+    An example is the greatest rate with a P99 of at most 1 ms. `name` is the name of the axis (a
+    field or parameter), and `values` its range. `study` has the scenario, without axes and points,
+    and `system` is the identifier of the system that is simulated. `limits` maps measures
+    (:data:`LIMITS`) to the largest value that every service may have. With `slo`, the P99 of each
+    service must also be within its SLO. The limits must become harder to meet from one end of the
+    range to the other. Each value is simulated with up to `most_seeds` seeds, at least 4, until the
+    decision is clear. Raises InputError for a value that is not allowed, and for a scenario with
+    other systems.
     """
 
     name: str
@@ -102,10 +103,10 @@ class Question(_Search):
 class Goal(_Search):
     """A search for the cheapest design (a value of each of `axes`) that meets all limits.
 
-    `minimize` is one of :data:`COSTS`, and the values of each of `axes` are a range.
-    `study`, `system`, `limits`, `slo` and `most_seeds` are as in :class:`Question`. An optimiser
-    with the seed `seed` proposes `trials` designs; then the elements of the best design are lowered
-    one by one. Raises InputError for a value that is not allowed.
+    `minimize` is the cost, one of :data:`COSTS`. The values of each of `axes` are a range. `study`,
+    `system`, `limits`, `slo` and `most_seeds` are as in :class:`Question`. An optimiser with the
+    seed `seed` proposes `trials` designs; then the elements of the best design are lowered one by
+    one. Raises InputError for a value that is not allowed.
     """
 
     minimize: str

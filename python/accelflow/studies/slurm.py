@@ -38,7 +38,7 @@ _SQUEUE_S: Final = 20.0
 
 
 class Jobs:
-    """The SLURM jobs of ``--cluster slurm:N``, and the Dask cluster whose workers they run."""
+    """The SLURM jobs that run the workers of a Dask cluster, for ``--cluster slurm:N``."""
 
     def __init__(self, jobqueue: Any, where: str, workers: int, say: Callable[[str], None]) -> None:
         """Submit jobs for `workers` workers by the module dask-jobqueue, `jobqueue`.

@@ -79,10 +79,10 @@ _NUMBER: Final = re.compile("integer|number")
 
 @dataclass(frozen=True, kw_only=True)
 class Range:
-    """The numbers from `low` to `high`, inclusive, on a linear or logarithmic `scale`.
+    """A range of values of an axis: numbers from `low` to `high`, both included.
 
-    `points` is the number of values in a grid. `scale` is ``linear`` or ``log``. With `whole`,
-    values are rounded to whole numbers. Raises InputError for a field that is not allowed.
+    A grid takes `points` of them, equally spaced on the `scale`, ``linear`` or ``log``. With
+    `whole`, values are rounded to whole numbers. Raises InputError for a field that is not allowed.
     """
 
     low: float
@@ -119,7 +119,7 @@ class Range:
         whole_number("points", self.points, 2, MOST_POINTS)
 
     def at(self, share: float) -> float:
-        """Return the number at the position `share` (0 to 1) between `low` and `high`."""
+        """Return the number at the position `share` between `low` (0) and `high` (1)."""
         if self.scale == "log":
             value = self.low * (self.high / self.low) ** share
         else:
@@ -130,11 +130,11 @@ class Range:
 
 @dataclass(frozen=True, kw_only=True)
 class Axis:
-    """A field or parameter that a study varies: its `name`, and its `values`.
+    """An axis of a study: a field or parameter that the study varies, and the values to try.
 
-    The name is a field of a scenario, ``config.KEY`` for a parameter of the server, or ``chip``.
-    The values are a list or a range. Raises InputError for an unknown name, for an empty list, and
-    for a value that is not finite or is given twice.
+    `name` is a field of a scenario, ``config.KEY`` for a parameter of the server, or ``chip``.
+    `values` is a list or a range. Raises InputError for an unknown name, for an empty list, and for
+    a value that is not finite or is given twice.
     """
 
     name: str
@@ -155,7 +155,7 @@ class Axis:
 
     @property
     def count(self) -> int:
-        """The number of values in a grid.
+        """The number of values that this axis has in a grid.
 
         A range counts all of its `points`, even if some coincide when rounded to whole numbers.
         """
@@ -164,16 +164,16 @@ class Axis:
 
 @dataclass(frozen=True, kw_only=True)
 class Study:
-    """A study: a scenario, the axes along which it changes, and the seeds of each point.
+    """A study: many simulations of a scenario in which some fields and parameters vary.
 
-    `scenario` has fields of a :class:`accelflow.Scenario` by name. `kind` is the kind of design,
-    one of :data:`KINDS`. `axes` are those of a grid or a Latin hypercube, and `points` the points
-    of a ``list``, each with a value by the axis's name. The value of the axis ``chip`` is a chip's
-    file or the name of a packaged chip. `count` is the number of points of a Latin hypercube, drawn
-    with the seed `draw`; a list of values is drawn from evenly. Each point is simulated once with
-    each of `seeds`, which are a list of seeds or their number. Files in the study are relative to
-    `folder`. Raises InputError for a value that is not allowed, and for one that the kind of design
-    does not use.
+    A point is one combination of values. `scenario` has the fields that stay the same, by name as
+    in :class:`accelflow.Scenario`. `kind`, one of :data:`KINDS`, states how points are chosen. A
+    grid has all combinations of the values of `axes`. A Latin hypercube has `count` points, drawn
+    along `axes` with the seed `draw`; the values of a list are drawn evenly. A ``list`` has the
+    points in `points`, each a mapping from the axis's name to a value. The value of the axis
+    ``chip`` is a chip's file or the name of a packaged chip. Each point is simulated once with each
+    of `seeds`, a list of seeds or their number. Names of files are relative to `folder`. Raises
+    InputError for a value that is not allowed, and for one that the kind of design does not use.
     """
 
     scenario: Mapping[str, Any] = field(default_factory=dict)
@@ -223,7 +223,7 @@ class Study:
 
     @property
     def each_seed(self) -> Sequence[int]:
-        """The seeds of each point: `seeds`, or 1 and the following if that is a number."""
+        """The list of seeds of each point: `seeds`, or if that is a number, 1, 2, ... up to it."""
         return range(1, self.seeds + 1) if isinstance(self.seeds, int) else self.seeds
 
     @property
@@ -235,7 +235,7 @@ class Study:
 
     @property
     def most_simulations(self) -> int:
-        """The largest possible number of simulations, points times seeds, if no points coincide."""
+        """The number of points times that of seeds: the most simulations, if no points coincide."""
         counts = {
             "list": len(self.points),
             "latin_hypercube": self.count,
@@ -244,7 +244,7 @@ class Study:
         return counts[self.kind] * len(self.each_seed)
 
     def at(self, point: Mapping[str, Any], seed: int) -> Scenario:
-        """Return the scenario at `point` (a value by the axis's name) with the seed `seed`.
+        """Return the scenario of the study with the values in `point`, by axis, and with `seed`.
 
         Raises InputError for a file that cannot be read.
         """
@@ -361,10 +361,11 @@ def _axes(tree: object, kind: str) -> tuple[Axis, ...]:
 
 
 def axes_by_name(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield the name and the values of each axis in the nested tables `tree`.
+    """Yield the name and the values of each axis in `tree`, the nested tables of a study's file.
 
-    The names of nested tables are joined with dots, after `prefix`. A table with ``from`` or ``to``
-    is a range, and so the values of an axis.
+    Names of nested tables are joined with dots: ``config``, ``accelerator`` and ``pes`` give
+    ``config.accelerator.pes``. `prefix` comes before the name. A table with ``from`` or ``to`` is
+    the range of values of an axis.
     """
     for key, value in tree.items():
         if isinstance(value, Mapping) and not {"from", "to"} & set(value):
@@ -427,7 +428,7 @@ def _values(place: str, value: object, kind: str) -> Range | tuple[Any, ...]:
 
 
 def read_range(place: str, tree: object, kind: str = "") -> Range:
-    """Return the range in the table `tree`.
+    """Return the range of values that the table `tree` of a study's file describes.
 
     Raises InputError for the first value that is not allowed; the message names `place`, the place
     of the table in the file.

@@ -27,12 +27,12 @@ _MOST_WORKERS = 4_096
 
 @dataclass(frozen=True, kw_only=True)
 class SweepResults:
-    """The outcome of a run of a study.
+    """The outcome of :func:`sweep`, a run of a study.
 
-    `simulated` is the number of simulations in this run, and `known` the number that the folder
-    already had. `left` is the number of simulations that the time limit prevented. `skipped` has
-    the simulations that are not possible, with the reasons. `results` is the path of the file with
-    all rows; None if there are no rows.
+    `simulated` is the number of simulations in this run, and `known` the number of those that the
+    folder had before. `skipped` has the simulations that are not possible, with the reasons.
+    `results` is the path of the file with the results; None if there are none. `left` is the number
+    of simulations that the time limit prevented.
     """
 
     simulated: int
@@ -53,9 +53,9 @@ def sweep(  # noqa: PLR0913 (options, by name)
     time_limit_s: float | None = None,
     progress: Callable[[int, int], object] | None = None,
 ) -> SweepResults:
-    """Simulate the points of `study` that the folder `place` lacks, and write `results.parquet`.
+    """Simulate all points of `study` that the folder `place` lacks, and write the results there.
 
-    This file has the rows of all points of the study, old and new.
+    The file ``results.parquet`` then has rows for all points of the study, old and new.
 
     The simulations run on `workers` threads (default: one for each core), or on `runner`, such as a
     cluster (:mod:`accelflow.studies.cluster`). The choice does not change the results. A worker
@@ -64,10 +64,10 @@ def sweep(  # noqa: PLR0913 (options, by name)
     simulations; a later sweep of the same folder simulates all that are missing. `progress` is
     called with the number of completed simulations and the number of all simulations of this sweep.
 
-    A point that cannot be simulated is skipped, and `skipped.json` has the reason. With `strict`,
-    such a point raises InputError, before the simulations if it is recognised then. Raises
-    InputError if no point can be simulated, AccelflowError for a folder in use or if results cannot
-    be written, and OSError if another file cannot be written.
+    A point that cannot be simulated is skipped, and ``skipped.json`` has the reason. With `strict`,
+    such a point raises InputError instead, if possible before the simulations. Raises InputError if
+    no point can be simulated, AccelflowError for a folder in use or if results cannot be written,
+    and OSError if another file cannot be written.
     """
     instance_of("study", study, (Study,), "a Study")
     place, limit = file_path("place", place), TimeLimit(time_limit_s)
@@ -96,10 +96,10 @@ def sweep(  # noqa: PLR0913 (options, by name)
 
 
 def runner_of(workers: int | None, runner: Runner | None) -> Runner:
-    """Return `runner`, or if that is None, a runner with `workers` threads on this machine.
+    """Return the function that runs a study's simulations: `runner`, or one for this machine.
 
-    `workers` is None for a thread per core. Raises InputError for a number of threads that is out
-    of range.
+    If `runner` is None, simulations run on `workers` threads of this machine (None: one per core).
+    Raises InputError for a number of threads that is out of range.
     """
     count = whole_number("workers", workers or os.cpu_count() or 1, 1, _MOST_WORKERS)
     return runner or (lambda batches, limit: run_here(batches, limit, count))
@@ -114,10 +114,11 @@ def complete(  # noqa: PLR0913 (options, by name)
     batch_size: int = 1,
     progress: Callable[[int, int], object] | None = None,
 ) -> int:
-    """Run those simulations of `found` that `folder` lacks; return the number of completed ones.
+    """Run the simulations in `found` that `folder` lacks, and return how many were completed.
 
-    The rows are added to the folder. The run stops when `limit` has expired. `progress` is called
-    with the number of simulations completed so far, and the number that the folder lacked at first.
+    `run` simulates batches of `batch_size`. The results are added to the folder. The run stops when
+    `limit` has expired. `progress` is called with the number of simulations completed so far, and
+    the number that the folder lacked at first.
     """
     done = folder.done()
     missing = {task.key: task for task in found if task.key not in done}

@@ -23,12 +23,12 @@ __all__ = ["Skipped", "Task", "code_version", "simulate", "tasks"]
 
 @dataclass(frozen=True, kw_only=True)
 class Task:
-    """One simulation of a study: the scenario of a point with a seed.
+    """One simulation of a study: a point (one combination of values) with one seed.
 
     `point` is the point's index in the design, from 0, and `values` has its value of each axis.
     `key` is a hash of everything that determines the simulation's results: the scenario, the seed
-    and the code. `scenario` does not contain the text of the `recording`, which many simulations
-    share.
+    and the code. `scenario` is complete except for the text of the `recording` of costs, which many
+    simulations share.
     """
 
     key: str
@@ -91,7 +91,7 @@ def simulate(
     recording: str | None,
     progress: Callable[[int, int], object] | None = None,
 ) -> bytes:
-    """Simulate the scenarios of a batch, and return their rows as a stream of Arrow.
+    """Simulate the scenarios of a batch, and return their results as rows in Arrow's stream format.
 
     `batch` has the key and the scenario of each simulation, and `recording` is the text of the
     recording that all of them use, or None. There is a row for each system and service. A scenario

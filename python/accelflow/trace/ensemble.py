@@ -40,7 +40,10 @@ class _Terms:
 
 
 class Handle:
-    """A handle of a running trace. Dropping the handle does not stop the trace."""
+    """A handle of a trace that runs in an ensemble, to wait for its end and get its results.
+
+    Dropping the handle does not stop the trace.
+    """
 
     def __init__(self, handle: _native.TraceHandle) -> None:
         """Wrap a native handle, as :meth:`Ensemble.enqueue` and :func:`enqueue_trace` do."""
@@ -61,9 +64,9 @@ class Handle:
     def next_arrival(self, timeout_s: float | None = None) -> Arrival | None:
         """Wait for the next result that the run delivers to a core before its end; return it.
 
-        None once the run has ended. For example, one arm of a fork has the data for a core while
-        the other still writes to the cache. Only for traces begun with ``early=True``; the record
-        of the run does not contain the results returned here. Raises TimeoutError after
+        Returns None once the run has ended. For example, one arm of a fork has the data for a core
+        while the other still writes to the cache. Only for traces begun with ``early=True``; the
+        record of the run does not contain the results returned here. Raises TimeoutError after
         `timeout_s` seconds (0: at once; None: no limit).
         """
         return self._handle.next_arrival(timeout_s)
@@ -100,15 +103,15 @@ class Handle:
 
 @dataclass(frozen=True, kw_only=True)
 class Ensemble:
-    """Nine accelerators in software, with queues and threads of their own (docs/ensemble.md).
+    """Nine software accelerators with threads and queues of their own, on which traces run.
 
     Each accelerator has `instances`. An instance has `workers` threads (`workers_of` overrides
     their number by accelerator), queues of `queue_entries`, and an overflow area of
-    `overflow_entries`; `policy` is the order of the queues. A step that finds all queues full runs
-    on one of `core_workers` threads. At most `most_runs` traces run concurrently, and at most
-    `tenant_runs` of one tenant (0: any number). A trace that waits longer than `response_timeout_s`
-    for a response fails. `notification` is how waiting threads learn of the end of a trace. With
-    `pinned`, each worker is bound to a core.
+    `overflow_entries`; `policy` is the order of the queues (docs/ensemble.md). An accelerator call
+    that finds all queues full runs on one of `core_workers` threads, which act as cores. At most
+    `most_runs` traces run concurrently, and at most `tenant_runs` of one tenant (0: any number). A
+    trace that waits longer than `response_timeout_s` for a response fails. `notification` is how
+    waiting threads learn of the end of a trace. With `pinned`, each worker is bound to a core.
 
     If the payload at the start has fewer than `least_bytes` bytes, the trace runs on the calling
     thread before :meth:`enqueue` returns. Its offload would cost more than it saves
@@ -156,7 +159,7 @@ class Ensemble:
         self._engine.close()
 
     def counters(self) -> dict[str, dict[str, int]]:
-        """Return the counters of each accelerator by name, such as ``done``, its completed steps.
+        """Return the counters of each accelerator by name, such as ``done``, its completed calls.
 
         Raises TraceError once the ensemble is closed.
         """
@@ -184,9 +187,10 @@ class Ensemble:
     ) -> Handle:
         """Begin the trace called `name` on `payload`, and return at once.
 
-        `payload` and `call` are those of :func:`accelflow.trace.run_trace`. `tenant`, `priority`
-        and the deadline, `due_within_s` seconds from now, determine the order of the trace's steps
-        in the queues. `early` allows :meth:`Handle.next_arrival`.
+        Returns a handle of the run. `payload` and `call` are those of
+        :func:`accelflow.trace.run_trace`. `tenant`, `priority` and the deadline, `due_within_s`
+        seconds from now, determine the order of the trace's calls in the queues. `early` allows
+        :meth:`Handle.next_arrival`.
 
         Raises TraceError if there is no room for the trace: the error's `reason` is ``queue_full``,
         ``too_many_runs`` or ``tenant_busy``. :meth:`Handle.wait` raises errors of the run.
@@ -202,7 +206,7 @@ _shared: list[Ensemble] = []
 
 
 def ensemble() -> Ensemble:
-    """Return the process's ensemble, which starts at the first call, with default settings."""
+    """Return the ensemble of this process, which the first call starts with default settings."""
     with _lock:
         if not _shared:
             _shared.append(Ensemble())

@@ -60,7 +60,7 @@ def branch(
 
 
 def trans(src: str, dst: str) -> Node:
-    """Return a change of the payload's format from `src` to `dst`.
+    """Return a part of a trace that changes the payload's format from `src` to `dst`.
 
     Formats are ``str`` or ``string`` (protocol data), ``JSON`` and ``BSON``, in upper or lower
     case. The output dispatcher of the previous accelerator changes the format. Raises TraceError
@@ -72,7 +72,10 @@ def trans(src: str, dst: str) -> Node:
 
 
 def transform(src: str, dst: str) -> Node:
-    """Return a change of the format, as :func:`trans` does; the paper uses both names."""
+    """Return a part of a trace that changes the payload's format, as :func:`trans` does.
+
+    The paper uses both names.
+    """
     return trans(src, dst)
 
 
@@ -105,7 +108,8 @@ def join(*arms: Steps) -> Node:
 def tail(name: str) -> Node:
     """Return a tail: this trace ends, and the trace `name` of the trace memory follows.
 
-    If that trace begins with TCP, it waits there for a message. `name` may be registered later.
+    If the next trace begins with TCP, it waits there for a message. A trace called `name` may be
+    registered later.
 
     Source: AccelFlow, section IV.A.
     """
@@ -113,7 +117,10 @@ def tail(name: str) -> Node:
 
 
 def notify() -> Node:
-    """Return an end of a trace that notifies the core, the default end of a path."""
+    """Return an end of a trace that notifies the core of the result.
+
+    A path of a trace without another end has this one.
+    """
     return _native.trace_notify()
 
 

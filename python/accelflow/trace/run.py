@@ -99,7 +99,7 @@ def memory(library: Library, name: str) -> _native.TraceImage:
 
 
 def run_counters() -> tuple[int, dict[str, int]]:
-    """Return the number of completed runs, and of failed runs by reason, in this process.
+    """Return how many runs of traces in this process completed, and how many failed by reason.
 
     Only runs of :func:`run_trace` without a `connection` are counted.
     """
@@ -107,7 +107,7 @@ def run_counters() -> tuple[int, dict[str, int]]:
 
 
 def demo_request(method: str, *, seed: int = 1, index: int = 0, compressed: bool = False) -> bytes:
-    """Return packets of a demo client's call of a SocialNetwork method: input for T1.
+    """Return the packets of a call of a SocialNetwork method by a demo client: input for T1.
 
     Equal arguments give equal bytes. Raises TraceError for an unknown method.
     """
@@ -115,10 +115,11 @@ def demo_request(method: str, *, seed: int = 1, index: int = 0, compressed: bool
 
 
 def demo_secrets(number: int = 0) -> tuple[bytes, bytes]:
-    """Return the TLS 1.3 application traffic secrets of a demo connection: client's, server's.
+    """Return the TLS 1.3 application traffic secrets of a demo connection: (client's, server's).
 
-    Connection 0 is the demo client's; the others lead to peers. The client of number 256 x + y is
-    at 10.0.x.y and the server at 10.1.x.y. The suite is TLS_AES_128_GCM_SHA256; both ends start at
-    TCP sequence number 1 and record number 0, so other software can read and write the packets.
+    Connection 0 is the demo client's; the others lead to peers. The client's address is 10.0.x.y
+    and the server's 10.1.x.y, where x and y are the two low bytes of `number`. The suite is
+    TLS_AES_128_GCM_SHA256; both ends start at TCP sequence number 1 and record number 0, so other
+    software can read and write the packets.
     """
     return _native.demo_secrets(number)

@@ -16,12 +16,15 @@ LIBRARY: Final = Library()
 
 
 class TraceWarning(UserWarning):
-    """The warning that a valid trace has a pair of accelerators that Table I does not list."""
+    """A warning: a valid trace connects two accelerators that the paper's Table I does not."""
 
 
 @dataclass(frozen=True)
 class Template:
-    """A trace of the paper's Table II, or one of the error subtraces: `about` describes it."""
+    """A trace of the paper's Table II, or a trace that reports an error (an error subtrace).
+
+    `about` describes it.
+    """
 
     name: str
     about: str
@@ -42,7 +45,7 @@ def templates() -> tuple[Template, ...]:
 
 
 class Trace:
-    """A trace: build it from a pipeline, then register it under a name.
+    """A trace, a program of accelerator calls: build it from nodes, then register it by name.
 
     Source: AccelFlow, section V.4 and Listing 1.
     """
@@ -69,7 +72,7 @@ class Trace:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Warnings: pairs of accelerators in the trace that are not in Table I."""
+        """Warnings about pairs of accelerators in the trace that are not in the paper's Table I."""
         return self._warnings
 
     @property
@@ -83,7 +86,7 @@ class Trace:
         Raises TraceError for an invalid trace, such as an empty one, one with nodes after LdB or
         after a TCP that sends, or one with unreachable nodes. The trace is then unchanged.
 
-        A library keeps a trace as it was registered; :meth:`register` with `replace` replaces it.
+        A library keeps a registered trace as it was; :meth:`register` with `replace` replaces it.
         """
         nodes = seq(pipeline)
         self._warnings = tuple(_native.trace_check(nodes))

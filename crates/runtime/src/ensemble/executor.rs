@@ -14,9 +14,9 @@ use crate::outcome::{Conversation, Detail, Message, Outcome};
 use crate::peer::{NoPeer, Peer};
 use crate::run_traces::RunTraces;
 
-/// An executor that runs traces in the ensemble of [`Pools`], and waits for the end of each run. If
-/// the ensemble refuses a run, for example because it has no room, the calling thread runs the trace
-/// with its own software accelerators.
+/// Runs traces (programs of accelerator calls) in an ensemble of worker threads ([`Pools`]), and
+/// waits for the end of each run. If the ensemble refuses a run, for example because it has no
+/// room, the calling thread runs the trace with its own software accelerators.
 #[derive(Debug)]
 pub struct PooledExecutor {
     pools: Arc<Pools>,
@@ -27,8 +27,9 @@ pub struct PooledExecutor {
 }
 
 impl PooledExecutor {
-    /// Creates an executor that runs the traces of `image` in the ensemble `pools`. `core` has the
-    /// software accelerators that the calling thread uses if the ensemble refuses a run.
+    /// Creates an executor that runs the traces in the trace memory `image` in the ensemble
+    /// `pools`. If the ensemble refuses a run, the calling thread runs the trace on the software
+    /// accelerators in `core`.
     pub fn new(pools: Arc<Pools>, image: Arc<Image>, core: Ensemble) -> PooledExecutor {
         PooledExecutor {
             core: Executor::new(image.clone(), core),
@@ -39,8 +40,9 @@ impl PooledExecutor {
         }
     }
 
-    /// Creates an executor like [`PooledExecutor::new`]. The calling thread's software accelerators
-    /// come from the function `make` with which `pools` was started ([`Pools::start`]).
+    /// Creates an executor that runs the traces in the trace memory `image` in the ensemble
+    /// `pools`. If the ensemble refuses a run, the calling thread runs the trace on software
+    /// accelerators, which the `make` of [`Pools::start`] has created.
     ///
     /// # Errors
     /// The errors of `make`.
@@ -49,24 +51,26 @@ impl PooledExecutor {
         Ok(PooledExecutor::new(pools, image, core))
     }
 
-    /// Sets how much the [`Outcome`] of a run records. Default [`Detail::Steps`].
+    /// Sets how much the [`Outcome`] of each run records. The default, [`Detail::Steps`], records
+    /// everything.
     pub fn set_detail(&mut self, detail: Detail) {
         self.detail = detail;
         self.core.set_detail(detail);
     }
 
-    /// The numbers of runs that have ended so far, by the way they ended. Runs on the calling thread
-    /// are included.
+    /// The numbers of traces that this executor has run so far: those completed, and those that
+    /// failed for each reason. Runs on the calling thread are included.
     pub fn counters(&self) -> &Counters {
         &self.counters
     }
 
-    /// Runs the trace `name` on `payload` until the trace, its tails and all its forks have ended.
-    /// `message` describes the payload; `message.bytes` is ignored.
+    /// Runs the trace `name` on `payload` until the trace, the traces that follow it (its tails)
+    /// and all its forks (parallel arms) have ended. `message` describes the payload, and its
+    /// `bytes` are ignored.
     ///
-    /// If `peer` blocks ([`Peer::waits`]), the calling thread makes all calls of `peer` while it
-    /// waits for the run. Otherwise the thread waits as
-    /// [`PoolSettings::notification`](super::PoolSettings::notification) states.
+    /// `peer` answers the messages that the run sends. If its answers take time ([`Peer::waits`]),
+    /// the calling thread makes all calls of `peer` while it waits for the run. Otherwise it waits
+    /// as [`PoolSettings::notification`](super::PoolSettings::notification) states, such as asleep.
     ///
     /// # Errors
     /// The errors of [`Executor::run_on`].

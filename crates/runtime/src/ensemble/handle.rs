@@ -41,9 +41,9 @@ pub struct Finished {
     pub conversation: Conversation,
 }
 
-/// The handle of a run of a trace in the ensemble. Await the handle or call [`TraceHandle::wait`]
-/// to wait for the end of the run. If the handle is dropped, the run continues, and its results are
-/// discarded.
+/// The handle of a run of a trace in the ensemble, to wait for the end of the run and get its
+/// result. Await the handle or call [`TraceHandle::wait`]. If the handle is dropped, the run
+/// continues, and its results are discarded.
 pub struct TraceHandle {
     shared: Arc<Shared>,
 }
@@ -108,8 +108,9 @@ impl Shared {
 }
 
 impl TraceHandle {
-    /// Creates the handle of a run that has already ended, such as a run on the calling core
-    /// ([`TraceRequest::run_inline`](super::TraceRequest::run_inline)).
+    /// Creates the handle of a run that has already ended. So callers can treat runs on their own
+    /// core ([`TraceRequest::run_inline`](super::TraceRequest::run_inline)) like runs in the
+    /// ensemble.
     pub fn ended(finished: Finished) -> TraceHandle {
         let shared = Arc::<Shared>::default();
         shared.finish(finished);
@@ -131,8 +132,9 @@ impl TraceHandle {
         self.take().unwrap_or_else(taken)
     }
 
-    /// Waits until the run has ended, but not beyond the time `until`; an `until` of `None` sets no
-    /// limit. `notification` states how the thread waits. Returns whether the run has ended.
+    /// Waits until the run has ended, or until the time `until`; with `None`, the wait has no time
+    /// limit. Returns whether the run has ended. `notification` states how the thread waits, such
+    /// as by sleeping or by polling.
     pub fn wait_by(&self, notification: Notification, until: Option<Instant>) -> bool {
         let late = || until.is_some_and(|until| until <= Instant::now());
         match notification {
@@ -159,26 +161,29 @@ impl TraceHandle {
         self.is_done()
     }
 
-    /// Waits for the next result of the run, and returns the result. The trace and each of its forks
-    /// deliver a result when they end, even if others continue: for example, the data of a read can
-    /// arrive while a fork still writes to the cache. Returns `None` once the run has ended or the
-    /// time `until` has come; an `until` of `None` sets no limit.
+    /// Waits for the next result of the run, and returns it. A run can have several results: the
+    /// trace and each of its forks (parallel arms) deliver one when they end. For example, the data
+    /// of a read can arrive while a fork still writes to the cache.
     ///
-    /// A result that this function has returned is not in the [`Outcome`]. Results arrive before the
-    /// end only if the request has [`early`](super::TraceRequest::early) set.
+    /// Returns `None` once the run has ended, or at the time `until`. With `None` as `until`, the
+    /// wait has no time limit.
+    ///
+    /// The [`Outcome`] of the run no longer has the results that this function has returned.
+    /// Results arrive before the end only if [`TraceRequest::early`](super::TraceRequest::early) is
+    /// true.
     pub fn next_arrival(&self, until: Option<Instant>) -> Option<Arrival> {
         self.sleep(until, |slot| !slot.early.is_empty());
         self.shared.lock().early.pop_front()
     }
 
-    /// Takes the result of the run. Returns `None` before the run has ended, and if an earlier call
-    /// has taken the result.
+    /// Takes the result of the run without waiting. Returns `None` if the run has not ended yet, or
+    /// if an earlier call has taken the result.
     pub fn take(&self) -> Option<Finished> {
         self.shared.lock().finished.take()
     }
 
-    /// Calls `callback` when the run ends, or at once if the run has ended. The callback should be
-    /// short, since it runs on the thread that ends the run, usually a worker of the last
+    /// Calls `callback` when the run ends, or at once if the run has already ended. The callback
+    /// should be short, since it runs on the thread that ends the run, usually a worker of the last
     /// accelerator. A panic in the callback is caught. A second callback replaces the first.
     pub fn on_done(&self, callback: impl FnOnce() + Send + 'static) {
         let mut slot = self.shared.lock();

@@ -27,11 +27,12 @@ use crate::error::unknown_trace;
 use crate::execution::Execution;
 use crate::outcome::Conversation;
 
-/// The ensemble: the nine accelerators with queues, worker threads and output dispatchers. Traces
-/// run through the ensemble without the core that began them.
+/// The ensemble in software: the nine accelerators, each with queues and worker threads. A core (a
+/// calling thread) begins a run of a trace, a program of accelerator calls. The worker threads then
+/// pass the work from accelerator to accelerator without the core.
 ///
-/// Dropping this value fails the runs that wait for a response, waits for the end of all other
-/// runs, and stops the workers.
+/// Dropping this value stops the workers: runs that wait for a response fail, and all other runs
+/// are completed first.
 pub struct Pools {
     dispatcher: Arc<Dispatcher>,
     alarm: Arc<Alarm>,
@@ -47,9 +48,9 @@ impl fmt::Debug for Pools {
 }
 
 impl Pools {
-    /// Starts the worker threads of an ensemble. `make` returns the bodies of all accelerators: the
-    /// software or the devices that do their work. `make` is called for each worker, since each has
-    /// its own body, and again to replace a body that has panicked.
+    /// Starts the worker threads of an ensemble. `make` creates the bodies of all accelerators: the
+    /// software or the devices that do their work. It is called several times, since each worker
+    /// has its own body, and again to replace a body that has panicked.
     ///
     /// # Errors
     /// [`PoolError`] for a setting out of range, and if `make` fails or a thread cannot be started.
@@ -60,9 +61,10 @@ impl Pools {
         Pools::launch(settings, Box::new(make), None)
     }
 
-    /// Starts an ensemble like [`Pools::start`], and calls `observe` after each accelerator call. The
-    /// arguments of `observe` are the accelerator, its name if it is a custom one (else `None`), and
-    /// the time from the call's arrival in the queue to the call's end.
+    /// Starts an ensemble like [`Pools::start`], and calls `observe` after each accelerator call,
+    /// for example to collect latencies. The arguments of `observe` are the accelerator, its name
+    /// if it is a custom one (else `None`), and the time from the call's arrival in the queue to
+    /// its end.
     ///
     /// # Errors
     /// The errors of [`Pools::start`].
@@ -145,9 +147,9 @@ impl Pools {
         Ok(())
     }
 
-    /// Makes the threads that act as cores replace their accelerators' bodies before their next
-    /// steps. Call this function when the `make` of [`Pools::start`] returns other bodies than
-    /// before. The workers of accelerators keep their bodies.
+    /// Makes the threads that act as cores create new bodies (software accelerators) with the
+    /// `make` of [`Pools::start`] before their next steps. Call this function when `make` returns
+    /// other bodies than before. The accelerators' own workers keep their bodies.
     pub fn renew_cores(&self) {
         self.dispatcher.hub.renewals.fetch_add(1, Ordering::Release);
     }
@@ -167,16 +169,16 @@ impl Pools {
         Accel::ALL.map(|accel| self.dispatcher.hub.counters(accel))
     }
 
-    /// The number of calls that wait in the input queues and overflow areas of each accelerator, in
-    /// the order of [`Accel::ALL`].
+    /// The number of accelerator calls that wait now in the input queues and overflow areas of each
+    /// accelerator, in the order of [`Accel::ALL`].
     pub fn waiting(&self) -> [usize; Accel::COUNT] {
         let hub = &self.dispatcher.hub;
         let of = |accel: Accel| hub.instances[accel.index()].iter();
         Accel::ALL.map(|accel| of(accel).map(|instance| instance.station.waiting()).sum())
     }
 
-    /// The number of runs that the ensemble has refused because their payloads were too small to
-    /// offload.
+    /// The number of runs that the ensemble has refused so far because their payloads were too
+    /// small to offload ([`PoolSettings::least_bytes`]).
     pub fn too_small(&self) -> u64 {
         self.dispatcher.hub.too_small.load(Ordering::Relaxed)
     }
@@ -186,13 +188,14 @@ impl Pools {
         self.dispatcher.hub.runs.running()
     }
 
-    /// Begins a run of the requested trace of `image` in the ensemble, and returns at once (the
-    /// paper's `Enqueue`). The calling thread does only the work before the first accelerator.
+    /// Begins a run of a trace in the ensemble, and returns at once with a handle to wait for the
+    /// end (the paper's instruction `Enqueue`). `request` names the trace, which is in the trace
+    /// memory `image`. The calling thread does only the work before the first accelerator.
     ///
     /// # Errors
-    /// [`Refused`], which returns the request, for a reason in [`Busy`]: no room, a limit of runs,
-    /// a payload that is too small to offload, or shutdown. A trace that fails is not an error
-    /// here: the handle returns the failure.
+    /// [`Refused`], which gives the request back, if there is no room, a limit of runs is reached,
+    /// the payload is too small to offload, or the ensemble shuts down ([`Busy`]). The failure of a
+    /// run that has begun is not an error here: the handle returns it.
     pub fn enqueue(
         &self,
         image: &Arc<Image>,

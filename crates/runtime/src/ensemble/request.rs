@@ -11,8 +11,9 @@ use crate::outcome::{Conversation, Detail, Message};
 use crate::peer::Peer;
 use crate::terms::Terms;
 
-/// A request to run a trace: its payload, its connections, and its tenant, priority and deadline.
-/// The run continues without the thread that began it.
+/// A request to run a trace in the ensemble ([`Pools::enqueue`](super::Pools::enqueue)): the name
+/// of the trace, its payload, its connections, and its tenant, priority and deadline. The request
+/// owns all this, so that the run can continue without the thread that began it.
 pub struct TraceRequest {
     /// The name of the trace to run.
     pub name: String,
@@ -57,8 +58,8 @@ impl std::fmt::Debug for TraceRequest {
 }
 
 impl TraceRequest {
-    /// Creates a request to run the trace `name` on `payload`. `message` describes the payload;
-    /// `message.bytes` is ignored.
+    /// Creates a request to run the trace `name` on `payload`. `message` describes the payload, and
+    /// its `bytes` are ignored. `peer` answers the messages that the run sends.
     pub fn new(
         name: &str,
         payload: Vec<u8>,
@@ -81,8 +82,9 @@ impl TraceRequest {
         }
     }
 
-    /// Runs the requested trace on the calling thread with `executor`, for requests that the
-    /// ensemble has refused. Also sets the [`Detail`] of `executor` to that of the request.
+    /// Runs the requested trace on the calling thread with `executor`, for example after the
+    /// ensemble has refused the request. Also sets the [`Detail`] of `executor` to that of the
+    /// request.
     pub fn run_inline<B: Bodies>(self, executor: &mut Executor<B>) -> Finished {
         let message = self.message();
         let TraceRequest {
@@ -113,7 +115,8 @@ impl TraceRequest {
     }
 }
 
-/// The reason why the ensemble cannot begin a run now.
+/// The reason why the ensemble refuses a run of a trace: no room, a limit of runs, a small payload,
+/// or shutdown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Busy {
@@ -147,8 +150,7 @@ pub enum Busy {
 }
 
 impl Busy {
-    /// Returns the stable machine-readable name of the reason, such as `queue_full`, for counters
-    /// and tests.
+    /// Returns the stable name of the reason for counters and tests, such as `queue_full`.
     pub fn reason(&self) -> &'static str {
         match self {
             Busy::Queue(_) => "queue_full",
@@ -160,8 +162,8 @@ impl Busy {
     }
 }
 
-/// The error of a run that the ensemble has refused. The core may try again later, or run the trace
-/// itself ([`TraceRequest::run_inline`]).
+/// The error of a run of a trace that the ensemble has refused, with the reason and the request.
+/// The core may try again later, or run the trace itself ([`TraceRequest::run_inline`]).
 #[derive(Debug, thiserror::Error)]
 #[error("trace {}: {why}", request.name)]
 pub struct Refused {

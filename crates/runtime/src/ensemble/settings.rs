@@ -11,8 +11,8 @@ use accelflow_trace::Accel;
 
 use super::handle::Notification;
 
-/// The settings of an ensemble: the sizes of queues, the numbers of threads, the limits on runs, and
-/// the order in which queues are served.
+/// The settings of an ensemble of software accelerators ([`Pools`](super::Pools)): the numbers of
+/// threads, the sizes of queues, the limits on runs, and the order in which queues are served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PoolSettings {
     /// The number of instances of each accelerator. Each instance has its own queues and workers. A
@@ -70,7 +70,7 @@ impl PoolSettings {
     }
 }
 
-/// The error of an ensemble that cannot start.
+/// The error of an ensemble of software accelerators that cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum PoolError {
     /// A setting is out of range ([`POOL_PARAMETERS`](super::POOL_PARAMETERS)).
@@ -84,8 +84,7 @@ pub enum PoolError {
     Thread(#[from] io::Error),
 }
 
-/// Counters of one accelerator of the ensemble, over all its instances. A step is one call of the
-/// accelerator.
+/// Counters of the calls (steps) of one accelerator of the ensemble, summed over all its instances.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PoolCounters {
     /// The number of steps that the accelerator's workers executed.

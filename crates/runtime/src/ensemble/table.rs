@@ -16,8 +16,9 @@ const MOST: f64 = i32::MAX as f64;
 /// The longest time limit, in seconds: over 30 years.
 const LONGEST_S: f64 = 1e9;
 
-/// The parameters of an ensemble, each with range, default and source. `notification` and
-/// `workers_of` are not in the table.
+/// The settings of an ensemble as a table of parameters: each has a range, a default and the
+/// default's source. The fields `notification` and `workers_of` of [`PoolSettings`] are not in the
+/// table.
 pub const POOL_PARAMETERS: Table<PoolSettings> = Table::new(&[ROWS]);
 
 impl Default for PoolSettings {

@@ -14,9 +14,9 @@ use crate::connection::connection;
 use crate::processor_time::nanoseconds;
 use crate::record::median::median;
 
-/// The lengths in bytes of the text in the messages for which [`measure`](super::measure) measures
-/// accelerators. The input of an accelerator is slightly longer than the text, or shorter if the
-/// message is compressed.
+/// The sizes of the messages for which [`measure`](super::measure) times each accelerator, as the
+/// length in bytes of the text that a message contains. The input of an accelerator is slightly
+/// longer than the text, or shorter if the message is compressed.
 pub const SIZES: [usize; 4] = [256, 1_024, 4_096, 16_384];
 
 /// The method whose arguments have the text.

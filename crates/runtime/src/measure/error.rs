@@ -6,7 +6,8 @@ use accelflow_accel::AccelError;
 
 use crate::ensemble::PoolError;
 
-/// The error of a measurement of offloads and software accelerators.
+/// The error of [`measure`](super::measure) and [`measure_chains`](super::measure_chains), which
+/// time software accelerators and offloads to them.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MeasureError {

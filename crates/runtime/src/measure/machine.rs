@@ -7,7 +7,8 @@ use super::error::MeasureError;
 use super::offloads::{NothingEnsemble, switch_ns};
 use crate::affinity::{on_core, usable_cores};
 
-/// Options of [`measure`] and [`measure_chains`]: the number of rounds, and of calls in a round.
+/// Options of [`measure`] and [`measure_chains`]: the number of rounds, and how often each round
+/// measures everything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MeasureOptions {
     /// The number of rounds, at least 1. Each round measures everything once.
@@ -26,7 +27,8 @@ impl Default for MeasureOptions {
     }
 }
 
-/// The times of one software accelerator for messages of one size, in each round.
+/// The measured times of one software accelerator for messages of one size: one value for each
+/// round of [`measure`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SizeTimes {
     /// The size of the accelerator's input, in bytes.
@@ -39,7 +41,8 @@ pub struct SizeTimes {
     pub worker_ns: Vec<f64>,
 }
 
-/// The measurements of one software accelerator.
+/// The measurements of one software accelerator: its times for each size of message, and the cost
+/// of an offload to it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MeasuredBody {
     /// The measured accelerator.
@@ -55,8 +58,8 @@ pub struct MeasuredBody {
     pub transfer_ns: Vec<f64>,
 }
 
-/// The result of [`measure`]: the times of the nine software accelerators, of offloads and of
-/// thread switches.
+/// The result of [`measure`]: the times of the nine software accelerators, of offloads to them, and
+/// of thread switches.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MeasuredBodies {
     /// The measurements of the nine accelerators, in the order of [`Accel::ALL`].
@@ -66,8 +69,8 @@ pub struct MeasuredBodies {
     pub thread_switch_ns: Vec<f64>,
 }
 
-/// Measures on this machine the times of the nine accelerators in software, the cost of an offload
-/// to the ensemble, and the time of a switch between two threads.
+/// Measures on this machine the times of the nine software accelerators, the cost of an offload to
+/// the worker thread of each, and the time of a switch between two threads.
 ///
 /// # Errors
 /// [`MeasureError`] for an option of 0, for a process that may use only one core, if a run fails,
@@ -100,7 +103,8 @@ pub fn measure(options: &MeasureOptions) -> Result<MeasuredBodies, MeasureError>
     Ok(found)
 }
 
-/// The costs of offloading a chain of accelerators that do nothing.
+/// The measured costs of offloading a chain of accelerators that do nothing, so that the costs are
+/// pure overhead.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ChainCosts {
     /// The number of accelerators in the chain.
@@ -113,8 +117,9 @@ pub struct ChainCosts {
     pub transfer_ns: Vec<f64>,
 }
 
-/// Measures offloads of chains of 1 to `longest` accelerators that do nothing. The host is the
-/// first usable core, and the accelerators' workers are on the second.
+/// Measures the overhead of offloads to chains of 1 to `longest` accelerators, which do nothing.
+/// The first usable core makes the offloads (it is the host), and the accelerators' worker threads
+/// are on the second.
 ///
 /// # Errors
 /// [`MeasureError`] for an option of 0, for a process that may use only one core, if a run fails,

@@ -42,15 +42,16 @@ fn nothing() -> Result<Ensemble, AccelError> {
     Ok(ensemble)
 }
 
-/// An ensemble on one core whose accelerators do nothing, so that the time of an offload is pure
-/// overhead.
+/// An ensemble of worker threads on one core whose accelerators do nothing, so that the time of an
+/// offload to them is pure overhead.
 #[derive(Debug)]
 pub struct NothingEnsemble {
     pools: Pools,
     image: Arc<Image>,
 }
 
-/// The cost of an offload whose accelerators do nothing.
+/// The cost of an offload to accelerators that do nothing: Accelerometer's parameters o0 (setup)
+/// and L (transfer), in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OffloadCost {
     /// Accelerometer's parameter o0, in nanoseconds: the host's processor time to begin the offload
@@ -66,8 +67,9 @@ fn name(chain: usize) -> String {
 }
 
 impl NothingEnsemble {
-    /// Starts the ensemble's workers on the core that the operating system numbers `core`. Each
-    /// chain in `chains` becomes a trace that calls its accelerators one after another.
+    /// Starts the worker threads of accelerators that do nothing, on the core that the operating
+    /// system numbers `core`. Each element of `chains` becomes a trace (program) that calls these
+    /// accelerators one after another.
     ///
     /// # Errors
     /// [`MeasureError`] if threads cannot be started, or a chain is not a valid trace.
@@ -86,7 +88,8 @@ impl NothingEnsemble {
     }
 
     /// Offloads a chain of accelerators `calls` times from this thread, and returns the median
-    /// costs. `chain` is the chain's index in the argument of [`NothingEnsemble::start`].
+    /// costs. `chain` is the index of the chain in the argument `chains` of
+    /// [`NothingEnsemble::start`].
     ///
     /// # Errors
     /// [`MeasureError`] for an index without a chain, and for a run that the ensemble refuses or
@@ -179,9 +182,9 @@ fn round_trip_ns(
     Ok(median(&mut samples))
 }
 
-/// Returns Accelerometer's parameter o1 in nanoseconds: the time of a switch between two threads,
-/// as the median of `switches` switches. This thread and a new thread wake each other. Both share a
-/// core if this thread is bound to one.
+/// Measures the time of a switch between two threads, which is Accelerometer's parameter o1.
+/// Returns the median of `switches` switches in nanoseconds. This thread and a new thread wake each
+/// other in turn. Both share a core if this thread is bound to one.
 pub fn switch_ns(switches: usize) -> f64 {
     let turn = (Mutex::new(false), Condvar::new());
     let play = |mine: bool| {

@@ -3,9 +3,10 @@
 use accelflow_accel::Codec;
 use accelflow_workload::services::Chain;
 
-/// The responses of a [`LoopbackPeer`](crate::LoopbackPeer): what they contain, and the facts that
-/// branches of traces test. Answers to calls have generated contents; reads of data and responses by
-/// HTTP have `document`.
+/// The responses that a [`LoopbackPeer`](crate::LoopbackPeer) gives in place of a cache, a
+/// database, called services and HTTP servers: their contents, and the properties that traces test,
+/// such as a cache hit. Answers to remote procedure calls have generated contents. Answers to reads
+/// of data and HTTP requests contain `document`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Answers {
     /// The seed from which the contents of messages are generated ([`accelflow_accel::messages`]).
@@ -29,7 +30,7 @@ pub struct Answers {
     pub codec: Codec,
 }
 
-/// The cache's answer to a read.
+/// A loopback peer's answer to a read from the cache: hit or miss, compressed or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CacheAnswer {
     /// Whether the cache has data for the requested key (a cache hit).
@@ -48,7 +49,7 @@ impl Default for CacheAnswer {
     }
 }
 
-/// The database's answer to a read.
+/// A loopback peer's answer to a read from the database: found or not, compressed or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DatabaseAnswer {
     /// Whether the database has the document.
@@ -71,16 +72,17 @@ impl Default for DatabaseAnswer {
     }
 }
 
-/// The answer to a remote procedure call, from a loopback peer that plays the called service.
+/// A loopback peer's answer to a remote procedure call: a reply, compressed or not, or an
+/// exception.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RpcAnswer {
-    /// Whether the body of the reply is compressed.
+    /// Whether the body of the reply is compressed. An exception never is.
     pub compressed: bool,
     /// The message of the `ServiceException` that the services throw; `None` if calls succeed.
     pub exception: Option<String>,
 }
 
-/// The HTTP servers' answer to a request.
+/// A loopback peer's answer to an HTTP request: the status, and whether the body is compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HttpAnswer {
     /// The HTTP status code of the response.
@@ -100,8 +102,9 @@ impl Default for HttpAnswer {
 }
 
 impl Answers {
-    /// Creates answers with the facts ([`Chain::fact`]) of `chain`, a chain of the paper's
-    /// templates. Facts that `chain` does not give have the defaults of [`Answers`].
+    /// Creates the answers that make traces take the branches of `chain`, a chain of the paper's
+    /// traces in a workload. `chain` states facts for this ([`Chain::fact`]), such as a cache hit.
+    /// All other facts have the defaults of [`Answers`].
     pub fn for_chain(chain: &Chain) -> Answers {
         let fact = |trace: &str, field: &str| chain.fact(trace, field).map(|value| value != 0);
         let (cache, database) = (CacheAnswer::default(), DatabaseAnswer::default());

@@ -2,7 +2,8 @@
 
 use accelflow_accel::AccelError;
 
-/// The failure of a peer, the other end of a connection, to provide a connection or a response.
+/// The failure of a peer (the other end of a service's connection, such as a database) to provide a
+/// connection or a response.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PeerError {
@@ -30,8 +31,7 @@ pub enum PeerError {
 }
 
 impl PeerError {
-    /// Returns the stable machine-readable name of the failure, such as `peer_timeout`, for
-    /// counters and tests.
+    /// Returns the stable name of the failure for counters and tests, such as `peer_timeout`.
     pub fn reason(&self) -> &'static str {
         match self {
             PeerError::NoPeer(_) => "no_peer",

@@ -8,13 +8,13 @@ use super::error::PeerError;
 use super::parties::Party;
 use super::reply::Reply;
 
-/// The other ends of a run's connections. A peer lends connections to runs of traces, and supplies
-/// the responses that arrive over them.
+/// The other ends of the connections over which traces send messages, such as a cache, a database
+/// and other services. A peer lends connections to runs of traces, and supplies the responses.
 ///
-/// [`Peer::lend`] returns a [`Session`], the service's end of a connection for messages of one kind.
-/// A run uses the session until [`Peer::take_back`]. [`Peer::lend`] gets the kind and header of a
-/// message (`call`) before the message is sent, and [`Peer::exchange`] gets them afterwards. Both must
-/// select the same connection.
+/// [`Peer::lend`] returns a [`Session`], the service's end of a connection. The run encrypts its
+/// message with the session, gives the packets to [`Peer::exchange`], and returns the session with
+/// [`Peer::take_back`]. All three get the kind and header of the message, `call`, and must select
+/// the same connection by it.
 pub trait Peer {
     /// Lends the service's end of the connection over which messages of kind `call` are sent.
     ///

@@ -16,8 +16,9 @@ use super::interface::Peer;
 use super::parties::Party;
 use crate::connection::connection;
 
-/// A peer in this process that acts as cache, database, services and HTTP servers. It decrypts and
-/// decodes requests, and encodes, encrypts and frames its [`Answers`].
+/// A peer in this process that replaces everything a service calls: cache, database, other services
+/// and HTTP servers. It decrypts and decodes the requests, and returns its [`Answers`] encoded,
+/// encrypted and framed.
 #[derive(Debug)]
 pub struct LoopbackPeer {
     /// The responses that the peer gives. The caller may change them between runs.
@@ -37,7 +38,8 @@ struct Connection {
 }
 
 impl LoopbackPeer {
-    /// Creates a peer that responds with `answers`. All other settings are the defaults.
+    /// Creates a peer that responds with `answers`. Limits such as the largest message have their
+    /// defaults.
     ///
     /// # Errors
     /// The errors of [`Ensemble::with_cores`], which do not occur in practice.
@@ -52,8 +54,8 @@ impl LoopbackPeer {
         })
     }
 
-    /// Returns the requests to the cache and the database since the last call of this function, in
-    /// order of arrival.
+    /// Returns the requests to the cache and the database that have arrived since the last call of
+    /// this function, in order of arrival.
     pub fn take_storage_requests(&mut self) -> Vec<StorageRequest> {
         std::mem::take(&mut self.requests)
     }

@@ -23,7 +23,7 @@ pub enum Party {
 }
 
 impl Party {
-    /// Returns the party to which messages of kind `call` are sent.
+    /// Returns the party to which a message with the kind and header `call` is sent.
     pub fn of(call: &Call) -> Party {
         match call {
             Call::None => Party::Unknown,

@@ -7,7 +7,7 @@ use super::error::PeerError;
 /// The function that is called with a response.
 type Resume = Box<dyn FnOnce(Result<Vec<u8>, PeerError>) + Send>;
 
-/// The handle with which a peer resumes the trace that waits for the peer's response, from any
+/// The handle through which a peer passes its response to the trace that waits for it, from any
 /// thread and at any time. Dropping the handle without a response ends the wait with
 /// [`PeerError::Dropped`].
 pub struct Reply(Option<Resume>);
@@ -19,7 +19,8 @@ impl fmt::Debug for Reply {
 }
 
 impl Reply {
-    /// Creates a handle that calls `resume` with the packets of the response, or with the error.
+    /// Creates a handle that calls `resume` once: with the packets of the response, or with an
+    /// error.
     pub fn new(resume: impl FnOnce(Result<Vec<u8>, PeerError>) + Send + 'static) -> Reply {
         Reply(Some(Box::new(resume)))
     }

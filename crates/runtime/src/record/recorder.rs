@@ -18,11 +18,12 @@ use crate::executor::Executor;
 use crate::outcome::Step;
 use crate::service::{PhaseRun, ServiceRun, ServiceRunError, ServiceRunner};
 
-/// The number of runs of each service in each round before measurement begins. They warm up caches
-/// and allocators.
+/// The number of runs of each service that are not measured at the start of each round of a
+/// recording. They warm up caches and allocators.
 pub const WARM_UP_RUNS: u32 = 3;
 
-/// Options of [`record`], a recording of services.
+/// Options of [`record`], which measures the costs of services on this machine: the numbers of
+/// runs, the seed of their messages, and texts about the machine and the date.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordOptions {
     /// The seed from which the contents of messages are generated.
@@ -40,8 +41,9 @@ pub struct RecordOptions {
 }
 
 impl RecordOptions {
-    /// Creates options with default numbers: 10 rounds, 32 samples and 8 repetitions, so that every
-    /// step is called 2,560 times. Such a recording takes some seconds.
+    /// Creates options with default numbers: 10 rounds, 32 samples and 8 repetitions. So every step
+    /// of a service is measured 10 * 32 * 8 = 2,560 times. Such a recording takes some seconds.
+    /// `machine` and `date` describe the recording.
     pub fn new(machine: &str, date: &str) -> RecordOptions {
         RecordOptions {
             seed: 1,
@@ -54,7 +56,7 @@ impl RecordOptions {
     }
 }
 
-/// The progress of a recording, as [`record`] reports it.
+/// The progress of [`record`]: how many of the runs have been measured, and the current service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress<'a> {
     /// The name of the service whose runs have just been measured.
@@ -65,7 +67,7 @@ pub struct Progress<'a> {
     pub total: u64,
 }
 
-/// The error of a recording of services.
+/// The error of [`record`], which measures the costs of services.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
     /// An option is 0 but must be at least 1. Holds the option's name.
@@ -96,9 +98,10 @@ pub enum RecordError {
     },
 }
 
-/// Runs `services` with the traces of `image`, and records the measured cost of every step.
-/// `progress` is called after each message sample, and may return [`ControlFlow::Break`] to end the
-/// recording.
+/// Measures the costs of `services` on this machine, step by step (accelerator call by accelerator
+/// call). Runs each service many times on generated messages with the traces in the trace memory
+/// `image`, and returns the medians. `progress` is called after each message, and may return
+/// [`ControlFlow::Break`] to end the recording.
 ///
 /// # Errors
 /// [`RecordError`] for an option of 0, if `progress` ends the recording, if a service fails or its
@@ -149,8 +152,8 @@ pub fn record(
 /// The number of cores that LdB chooses from, as in the paper's server (Table III).
 const CORES: usize = 36;
 
-/// Returns a description of this machine, for [`RecordOptions::machine`]: the model of the
-/// processor, the name of the operating system, and the processor's architecture.
+/// Returns a description of this machine for [`RecordOptions::machine`]: the processor's model, the
+/// operating system's name, and the processor's architecture.
 pub fn machine() -> String {
     let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = info
