@@ -87,10 +87,10 @@ impl Workload {
         Ok(found)
     }
 
-    /// Checks that the traces of `image` can run all chains of the workload, for both values (0 and
-    /// 1) of every random payload field. Returns warnings about likely mistakes: traces of the file
-    /// that no service uses, paths that send no response, and values without effect, such as the
-    /// waits of traces that a chain never enters.
+    /// Checks that the traces of `image` can run all chains of the workload, for both values of
+    /// every random payload field (0 and 1). Returns warnings about likely mistakes: traces of the
+    /// file that no service uses, paths that send no response, and values without effect, such as
+    /// the waits of traces that a chain never enters.
     ///
     /// # Errors
     /// [`Refusal`] for the first value that does not fit `image`: a chain that cannot run, the wait
