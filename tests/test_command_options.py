@@ -79,7 +79,7 @@ USELESS = [
     ("area --set pes=4 --set pes=5", "--set = 'pes=5': must be given only once for pes"),
     ("cerebros simulate --set cores=1 --set cores=2", "--set = 'cores=2': must be given only once"),
     ("cerebros simulate --design Full --design Full", "--design = 'Full': must be given only once"),
-    ("cerebros simulate --affinity", "--affinity is given: must be given together with --design"),
+    ("cerebros simulate --affinity", "--affinity is given: must be left out unless --design Full"),
     ("chip show small --file --json", "--json is given: must be left out with --file"),
     ("profile a.folded --json --details", "--details is given: must be left out with --json"),
     ("profile --print-rules a.folded", "FILE = 'a.folded': must be left out with --print-rules"),
