@@ -64,7 +64,7 @@ def test_numbers_are_no_dates(tmp_path: Path, numbers: str) -> None:
     with pytest.raises(InputError) as caught:
         arrived(tmp_path, f"timestamp\n{numbers}\n")
     assert str(caught.value).endswith(
-        "2 values that are not times: their rows are left out"
+        "values that are not times (2): their rows are left out"
         " (numbers need --unit, such as --unit ms)"
     )
 

@@ -27,11 +27,12 @@ USELESS = [
     (f"{COMPARE} --recalibrate", "--recalibrate is given: must be left out"),
     (
         "compare usuite --requests 100 --policy edf --orchestrator relief --orchestrator non_acc",
-        "--policy = 'edf': must be left out, since it has no effect under relief, non_acc",
+        "--policy = 'edf': must be left out, since it has no effect with the orchestrators relief"
+        " and non_acc",
     ),
     (
         f"{COMPARE} --policy edf --set scheduling.policy=priority",
-        "--set scheduling.policy = 'priority': must be left out, since the policy, edf, replaces",
+        "--set scheduling.policy = 'priority': must be left out, since --policy edf replaces it",
     ),
     (
         "compare shop.toml --requests 300 --slo-factor 3",
@@ -74,11 +75,11 @@ USELESS = [
     ("area --json --inputs", "--inputs is given: must be left out with --json"),
     ("power --json --inputs", "--inputs is given: must be left out with --json"),
     ("power r.json --inputs", "--inputs is given: must be left out with RESULTS"),
-    ("power --set share=1 --set share=2", "--set = 'share=2': must not set share a second time"),
-    ("area --set pes=4 --set pes=5", "--set = 'pes=5': must not set pes a second time"),
-    ("cerebros simulate --set cores=1 --set cores=2", "--set = 'cores=2': must not set cores"),
+    ("power --set share=1 --set share=2", "--set = 'share=2': must be given only once for share"),
+    ("area --set pes=4 --set pes=5", "--set = 'pes=5': must be given only once for pes"),
+    ("cerebros simulate --set cores=1 --set cores=2", "--set = 'cores=2': must be given only once"),
     ("cerebros simulate --design Full --design Full", "--design = 'Full': must be given only once"),
-    ("cerebros simulate --affinity", "--affinity is given: must be given together with --design"),
+    ("cerebros simulate --affinity", "--affinity is given: must be left out unless --design Full"),
     ("chip show small --file --json", "--json is given: must be left out with --file"),
     ("profile a.folded --json --details", "--details is given: must be left out with --json"),
     ("profile --print-rules a.folded", "FILE = 'a.folded': must be left out with --print-rules"),
@@ -274,7 +275,8 @@ def test_a_file_is_never_written_over_another_of_the_command(
 ) -> None:
     message = said(capsys, *typed.split())
     place = re.escape(message.split("'")[1])
-    assert re.fullmatch(f"{option} = '{place}': must differ from the file of {other}", message)
+    allowed = f"must be another file, since {other} names this one, too"
+    assert re.fullmatch(f"{option} = '{place}': {allowed}", message)
 
 
 @pytest.mark.parametrize(("typed", "option"), OWN_RESULTS, ids=[typed for typed, _ in OWN_RESULTS])
@@ -283,7 +285,7 @@ def test_a_file_is_never_written_over_the_results_of_its_command(
 ) -> None:
     Path("o").mkdir()
     message = said(capsys, *typed.split())
-    allowed = "must differ from the names of the command's own results in o"
+    allowed = "must have another name: a result that goes to o may have this one"
     assert re.fullmatch(f"{option} = '[^']*': {allowed}", message), message
     assert not any(Path("o").iterdir())
 

@@ -69,7 +69,7 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     (lambda: axis(low=1.0, high=2.0, whole=1), "whole = 1: must be true or false"),
     (lambda: axis(1.0, NAN), "rate_rps[1] = nan: must be a finite number"),
     (axis, "rate_rps = (): must be a Range, or a list with values"),
-    (lambda: axis(1.0, name="rate_rsp"), "axis = 'rate_rsp': must be a field of a scenario"),
+    (lambda: axis(1.0, name="rate_rsp"), "axis = 'rate_rsp': must be chip, a scenario's field"),
     (lambda: study(kind="lst"), "kind = 'lst': must be grid, latin_hypercube or list"),
     (lambda: study(scenario={"rate_rps": NAN}), "scenario.rate_rps = nan: must be a finite"),
     (
@@ -78,7 +78,7 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     ),
     (lambda: study(scenario={"seed": 3}), "scenario key = 'seed': must be workload"),
     (lambda: listed({"rate_rps": NAN}), "points[0].rate_rps = nan: must be a finite"),
-    (lambda: listed({"rate": 1.0}), "points[0] = 'rate': must be a field of a scenario"),
+    (lambda: listed({"rate": 1.0}), "points[0] = 'rate': must be chip, a scenario's field"),
     (
         lambda: study(points=[{"rate_rps": 9.0}]),
         "points = [{'rate_rps': 9.0}]: must be left out unless the kind of design is list; it is",
@@ -86,7 +86,7 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     (lambda: study(kind="list"), "axes = ['rate_rps']: must be left out, since the kind of"),
     (listed, "points = []: must have a point, since the kind of design is list"),
     (lambda: study(count=3), "count = 3: must be left out unless the kind of design is latin"),
-    (lambda: axis(1.0, 2.0, 1), "rate_rps = (1.0, 2.0, 1): must have each value once"),
+    (lambda: axis(1.0, 2.0, 1), "rate_rps = (1.0, 2.0, 1): must have each value only once"),
     (lambda: study(seeds=(4, 5, 4)), "seeds = [4, 5, 4]: must have at least one seed, and each"),
     (lambda: study(seeds=0), "seeds = 0: must be a whole number from 1 to 1000"),
     (lambda: study(seeds=True), "seeds = True: must be the number of seeds, or a list of seeds"),
@@ -103,7 +103,7 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
         "scenario.orchestrators = ('accelflow',): must be left out, since the search's own system",
     ),
     (lambda: wanted(study=of_systems("relief", "ideal")), "scenario.orchestrators = ('relief', "),
-    (lambda: asked(name="chip"), "name = 'chip': must be an axis with numbers"),
+    (lambda: asked(name="chip"), "name = 'chip': must be an axis whose values are numbers"),
     (lambda: asked(most=1), "most = 1: must be True or False"),
     (lambda: asked(values=(1, 2)), "values = (1, 2): must be a Range"),
     (

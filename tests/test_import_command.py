@@ -163,7 +163,7 @@ def test_a_table_is_not_overwritten_by_its_own_arrivals(
 ) -> None:
     times = table(tmp_path, "time_s\n0\n1\n")
     assert command("arrivals", times, "--out", tmp_path / "." / "table.csv") == 2
-    assert "must differ from the file of FILE" in capsys.readouterr().err
+    assert "must be another file, since FILE names this one, too" in capsys.readouterr().err
     assert times.read_text() == "time_s\n0\n1\n"
     assert command("arrivals", times, "--out", tmp_path / "other.csv") == 0
     assert '"rate_rps": 1.0' in capsys.readouterr().out
@@ -284,7 +284,7 @@ def test_nothing_is_written_after_an_error(
         ),
         (
             ["arrivals", "{data}/MSRTQps.csv", "--out", "{tmp}/w.csv"],
-            "6 values that are not times: their rows are left out (numbers need --unit, such as",
+            "values that are not times (6): their rows are left out (numbers need --unit, such as",
         ),
         (
             [

@@ -359,7 +359,7 @@ def test_wrong_rules_are_refused(text: str, message: str, tmp_path: Path) -> Non
             "folded",
             FOLDED,
             {"duration_s": None, "cores": None},
-            "--cores is left out: must be given",
+            "--cores is left out: must be the mean number of busy cores",
         ),
         ("folded", FOLDED, {"process": "checkuot"}, "did you mean checkout?"),
     ],

@@ -253,8 +253,8 @@ def test_chips_have_names_of_their_own_and_set_something(
     Path("empty.toml").write_text("# nothing\n")
     message = said(capsys, "chip", "show", "empty.toml")
     assert (
-        message == "accelflow: error: CHIP = 'empty.toml': must set a parameter, a name or a"
-        " description"
+        message == "accelflow: error: CHIP = 'empty.toml': must be a file that sets a parameter, a"
+        " name or a description"
     )
 
 

@@ -65,7 +65,7 @@ def test_equal_arguments_give_equal_results() -> None:
         ({"graphs": 0}, "graphs = 0: must be a whole number from 1"),
         (
             {"graphs": 5, "warmup": 5},
-            "graphs = 5: must be above 5, the number of graphs in the warm-up",
+            r"graphs = 5: must be above the number of graphs in the warm-up \(5\)$",
         ),
         ({"seed": True}, "seed = True: must be a whole number"),
     ],

@@ -73,7 +73,7 @@ OF_FAULT: list[tuple[str, Any, str]] = [
     ("delay_s", True, "a number from 0"),
 ]
 OF_TELEMETRY: list[tuple[str, Any, str]] = [
-    ("endpoint", None, "an address that begins with http://"),
+    ("endpoint", None, "a URL such as http://127"),
     ("service", 5, "the name of a service"),
     ("sample_ratio", "1", "a number from 0 to 1"),
     ("sample_ratio", True, "a number from 0 to 1"),
@@ -178,7 +178,7 @@ def test_faults_without_delay_have_no_delay(kind: Any) -> None:
 @pytest.mark.parametrize("host", ["127.0.0.1:99999", "[::1]:x", "", ":80"])
 def test_an_endpoint_needs_a_host_and_a_port_that_can_be(host: str, tmp_path: Path) -> None:
     (tmp_path / "echo.thrift").write_text("service S { string text(1: string s) }")
-    with pytest.raises(InputError, match=r"^endpoint = '.*': must be a URL of http, such as"):
+    with pytest.raises(InputError, match=r"^endpoint = '.*': must be a URL http://HOST:PORT/PATH"):
         Server(
             tmp_path / "echo.thrift",
             observability=Observability(

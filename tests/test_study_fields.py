@@ -110,12 +110,12 @@ SCENARIO = "[scenario]\n"
         (
             '"config.pes.TCP" = [2, 8]',
             'orchestrators = [["ideal"]]',
-            "axis = 'orchestrators': must not be orchestrators, which is no axis: each point is",
+            "axis = 'orchestrators': must be an axis other than orchestrators: each point is",
         ),
         (
             '"config.pes.TCP" = [2, 8]',
             "recording = ['a.json']",
-            "axis = 'recording': must not be recording, which is no axis: all points have the",
+            "axis = 'recording': must be an axis other than recording: all points have the",
         ),
         (
             "[2, 8]",
@@ -268,7 +268,8 @@ def test_a_search_needs_axes_with_numbers(tmp_path: Path, name: str) -> None:
     for text, place in ((FIND, "find.least"), (GOAL, "find.axes key")):
         with pytest.raises(InputError) as caught:
             find_of(BASE + text.replace("config.pes.TCP", name), tmp_path)
-        assert refusal(caught, tmp_path).startswith(f"{place} = '{name}': must be an axis with num")
+        start = f"{place} = '{name}': must be an axis whose values are numbers"
+        assert refusal(caught, tmp_path).startswith(start)
 
 
 def test_a_whole_range_may_be_of_a_scenarios_whole_numbers(tmp_path: Path) -> None:

@@ -43,7 +43,8 @@ def _why_idle(scenario: Scenario) -> str | None:
     asked = resolved(scenario)
     systems = asked["orchestrators"]
     if _OWN_ORDER.issuperset(systems):
-        return f"it has no effect under {', '.join(systems)}"
+        plural = "s" if len(systems) > 1 else ""
+        return f"it has no effect with the orchestrator{plural} {' and '.join(systems)}"
     if scenario.policy in _BY_DEADLINE and not _has_slos(scenario, asked):
         return f"no service has an SLO, so nothing has a deadline for {scenario.policy}"
     return None

@@ -177,7 +177,8 @@ class Telemetry:
 
     def __post_init__(self) -> None:
         """Raise InputError for a value that is not allowed."""
-        instance_of("endpoint", self.endpoint, (str,), "an address that begins with http://")
+        allowed = "a URL such as http://127.0.0.1:4318/v1/traces"
+        instance_of("endpoint", self.endpoint, (str,), allowed)
         instance_of("service", self.service, (str,), "the name of a service")
         check_numbers("server", self, ["sample_ratio"])
 

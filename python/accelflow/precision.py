@@ -101,7 +101,7 @@ def parse_precision(text: str) -> Precision:
     Raises InputError for another form, an unknown measure, and a share that is not from 0.001 to
     0.5.
     """
-    allowed = "must be of the form MEASURE:SHARE, such as p99:2%"
+    allowed = f"must be of the form MEASURE:SHARE, such as p99:2%; measures: {', '.join(MEASURES)}"
     if not isinstance(text, str) or text.count(":") != 1:
         raise refused("precision", text, allowed)
     measure, share = (part.strip() for part in text.split(":"))

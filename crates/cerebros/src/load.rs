@@ -58,7 +58,7 @@ impl Load {
     pub(crate) fn check(&self) -> Result<(), Refusal> {
         if self.requests <= self.warmup || self.requests > 100_000_000 {
             let allowed = format!(
-                "must be above {}, the number of warm-up requests, and at most 1e8",
+                "must be above the number of warm-up requests ({}), at most 1e8",
                 self.warmup
             );
             return Err(Refusal::new("requests", self.requests, allowed));

@@ -85,7 +85,7 @@ fn loads_that_cannot_be_are_one_error() {
         ),
         (
             Load { warmup: 1, ..load },
-            "requests = 1: must be above 1, the number of warm-up requests",
+            "requests = 1: must be above the number of warm-up requests (1), at most 1e8",
         ),
         (
             Load {

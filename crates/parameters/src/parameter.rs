@@ -63,7 +63,14 @@ impl<S: AsRef<str>> Parameter<S> {
     /// Creates the error that refuses `value` for this parameter and states the allowed values. The
     /// error's text shows `value` as it is and adds no quotes.
     pub fn refusal(&self, value: impl ToString) -> Refusal {
-        let allowed = format!("must be {}", self.allowed());
+        let meaning = match self.kind {
+            // The range before it says nothing about the value beside it.
+            Kind::WholeOr { named: [only], .. } if !only.meaning.is_empty() => {
+                format!(" ({})", only.meaning)
+            }
+            _ => String::new(),
+        };
+        let allowed = format!("must be {}{meaning}", self.allowed());
         Refusal::new(self.key.as_ref(), value, allowed)
     }
 

@@ -94,7 +94,7 @@ fn a_value_beside_a_range_has_a_name() {
     let refused = pes.check(-2.0).unwrap_err().to_string();
     assert_eq!(
         refused,
-        "pes.TCP = -2: must be a whole number from 0 to 16 PEs, or as_all"
+        "pes.TCP = -2: must be a whole number from 0 to 16 PEs, or as_all (the number of all)"
     );
 }
 

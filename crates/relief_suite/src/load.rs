@@ -42,7 +42,7 @@ impl Load {
     pub(crate) fn check(&self) -> Result<(), Refusal> {
         if self.graphs <= self.warmup {
             let allowed = format!(
-                "must be above {}, the number of graphs in the warm-up",
+                "must be above the number of graphs in the warm-up ({})",
                 self.warmup
             );
             return Err(Refusal::new("graphs", self.graphs, allowed));

@@ -224,7 +224,7 @@ fn impossible_settings_are_refused() {
     );
     assert_eq!(
         run(&chain(), &fine, &Load::closed(1, 0)),
-        "graphs = 0: must be above 0, the number of graphs in the warm-up"
+        "graphs = 0: must be above the number of graphs in the warm-up (0)"
     );
     let mut without = Platform::default();
     without.units[Kind::Isp.index()] = 0;

@@ -264,7 +264,8 @@ def _service(tree: Mapping[str, Any], path: str, folder: Path) -> Service:
         raise refused(f"{path}: host_cycles_per_s", LEFT_OUT, allowed)
     name, value = host
     if isinstance(value, list):
-        raise refused(f"{path}: {name}", value, "must be a number or a range")
+        allowed = "must be a number, or a table with a range: min and max, or mean and sd"
+        raise refused(f"{path}: {name}", value, allowed)
     place = f"{path}: {name}"
     cycles = _scaled(value, 1e9, place, _check_ghz) if name == "host_ghz" else _value(value, place)
     rows = tree.get("kernels", LEFT_OUT)

@@ -65,7 +65,8 @@ def parse_chip(text: str, place: str, name: str) -> Chip:
     except AccelflowError as error:
         raise InputError(f"{place}:{error}") from error
     if not any(found[key] for key in ("name", "description", "config")):
-        raise refused("chip", place, "must set a parameter, a name or a description")
+        allowed = "must be a file that sets a parameter, a name or a description"
+        raise refused("chip", place, allowed)
     return Chip(
         name=found["name"] or name[:_LONGEST_NAME],
         description=found["description"] or "",

@@ -22,7 +22,7 @@ def read_assignments(texts: Sequence[str], option: str = "--set") -> dict[str, f
         if not equals or not name.strip():
             raise refused(option, text, "must be of the form NAME=NUMBER")
         if name.strip() in found:
-            raise refused(option, text, f"must not set {name.strip()} a second time")
+            raise refused(option, text, f"must be given only once for {name.strip()}")
         found[name.strip()] = value
     return found
 
@@ -40,7 +40,7 @@ def read_settings(texts: Sequence[str], option: str = "--set") -> dict[str, floa
         if not equals or not key or not value:
             raise refused(option, text, "must be of the form KEY=VALUE")
         if key in found:
-            raise refused(option, text, f"must not set {key} a second time")
+            raise refused(option, text, f"must be given only once for {key}")
         try:
             found[key] = float(value)
         except ValueError:

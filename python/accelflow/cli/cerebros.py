@@ -214,8 +214,8 @@ def simulate(
         raise refused("--design", twice, "must be given only once")
     if affinity and tuple(designs) != ("Full",):
         allowed = (
-            "must be given together with --design Full and no other design, "
-            "since only Full knows which function a request calls"
+            "must be left out unless --design Full is the only design: "
+            "the others do not know which function a request calls"
         )
         raise refused("--affinity", GIVEN, allowed)
     files = [given.pop(name) for name in ("interface", "recording", "include_dirs")]

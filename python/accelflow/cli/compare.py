@@ -417,12 +417,9 @@ def _check_costs(context: click.Context, scenario: simulation.Scenario) -> None:
     """Raise InputError for --recalibrate if the scenario does not measure costs."""
     options, costs = context.params, scenario.costs
     if options["recalibrate"] and (costs != "measured" or scenario.recording is not None):
-        raise refused(
-            "--recalibrate",
-            GIVEN,
-            "must be left out: only --profile measured measures costs; here, their source is"
-            f" {costs}",
-        )
+        source = {"paper": "the paper", "own": "the workload"}.get(costs, "the recording")
+        allowed = f"must be left out, since nothing is measured: the costs come from {source}"
+        raise refused("--recalibrate", GIVEN, allowed)
 
 
 def _check_slo_factor(context: click.Context, scenario: simulation.Scenario) -> None:
@@ -470,7 +467,8 @@ def _asked_for(context: click.Context, scenario_file: Path | None) -> simulation
     changes = read_settings(context.params["changes"])
     policy = typed.get("policy", base.policy)
     if policy is not None and _ORDER in changes:
-        allowed = f"must be left out, since the policy, {policy}, replaces it"
+        source = "--policy" if "policy" in typed else "the scenario's policy"
+        allowed = f"must be left out, since {source} {policy} replaces it"
         raise refused(f"--set {_ORDER}", changes[_ORDER], allowed)
     config, chips = chosen_chips(base, context.params["chip_places"], changes)
     recording_file = context.params["recording_file"]

@@ -216,7 +216,8 @@ def _profile(command: _Command) -> _Command:
             "--cores",
             type=float,
             metavar="NUMBER",
-            help="Mean number of busy cores; leave it out if the profile is weighted by time.",
+            help="Mean number of busy cores; leave it out if the profile states the time of its"
+            " samples.",
         ),
         click.option(
             "--duration",

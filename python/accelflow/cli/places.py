@@ -61,10 +61,7 @@ def check_place(out: Path, option: str = "--out") -> None:
     """
     _check_length(out, option)
     existing = next(place for place in (out, *out.absolute().parents) if place.exists())
-    if not existing.is_dir() or not os.access(existing, os.W_OK):
-        raise refused(
-            option, str(out), f"must be in a folder that can be written, unlike {existing}"
-        )
+    _check_folder(existing, out, option)
 
 
 def check_file(out: Path, option: str = "--out") -> None:
@@ -83,9 +80,17 @@ def check_file(out: Path, option: str = "--out") -> None:
         return
     folder = out.absolute().parent
     if not folder.exists():
-        raise refused(option, str(out), f"must be in a folder that exists, unlike {folder}")
-    if not folder.is_dir() or not os.access(folder, os.W_OK):
-        raise refused(option, str(out), f"must be in a folder that can be written, unlike {folder}")
+        raise refused(option, str(out), f"must be in a folder that exists; {folder} does not")
+    _check_folder(folder, out, option)
+
+
+def _check_folder(folder: Path, out: Path, option: str) -> None:
+    """Raise InputError unless `folder`, in which `out` will be, is a folder that can be written."""
+    if folder.is_dir() and os.access(folder, os.W_OK):
+        return
+    fault = "cannot be written" if folder.is_dir() else "is not a folder"
+    allowed = f"must be in a folder that can be written; {folder} {fault}"
+    raise refused(option, str(out), allowed)
 
 
 def _check_length(out: Path, option: str) -> None:
@@ -116,7 +121,8 @@ def check_written(given: Iterable[tuple[click.Parameter, str, Any]]) -> None:
                 if other is parameter or str(other.name) in _UPDATED.get(str(parameter.name), ()):
                     continue
                 if any(_same(place, path) for path in _paths(values)):
-                    raise refused(option, str(place), f"must differ from the file of {name}")
+                    allowed = f"must be another file, since {name} names this one, too"
+                    raise refused(option, str(place), allowed)
             _check_ending(place, option, parameter.type.endings)
 
 
@@ -143,7 +149,7 @@ def check_apart(files: Mapping[str, Path | None], folder: Path, own: str) -> Non
             continue
         place = Path(os.path.realpath(file))
         if place.parent == Path(os.path.realpath(folder)) and re.fullmatch(own, place.name):
-            allowed = f"must differ from the names of the command's own results in {folder}"
+            allowed = f"must have another name: a result that goes to {folder} may have this one"
             raise refused(option, str(file), allowed)
 
 

@@ -51,7 +51,8 @@ class _Warmup(click.ParamType[int | str]):
             return value
         if isinstance(value, str) and value.isdecimal():
             return int(value)
-        raise refused("--warmup", value, f"must be a number of requests, or {_MSER5}")
+        allowed = f"must be a number of requests, or {_MSER5}, a test that finds this number"
+        raise refused("--warmup", value, allowed)
 
 
 def length_options(command: _Command) -> _Command:

@@ -80,7 +80,7 @@ def _comparison(path: Path) -> Comparison:
     try:
         tree = parse_json(read_text(path))
         if not isinstance(tree, dict):
-            raise refused("results", tree, "must be an object")
+            raise ValueError("the file has no JSON object")
         return Comparison.from_dict(tree)
     except (OSError, ValueError, InputError) as error:
         raise refused(

@@ -37,8 +37,9 @@ class Options:
 
     The costs replace those of `service` in the workload's file `into`. `requests` is the number of
     requests served during profiling, or `rate_rps` their rate over `duration_s` seconds. `cores` is
-    the mean number of busy cores, None for profiles weighted by time. `rules` is a file that
-    assigns functions to operations, None for the built-in rules. `asked` selects the samples.
+    the mean number of busy cores, None for profiles that state the time of their samples. `rules`
+    is a file that assigns functions to operations, None for the built-in rules. `asked` selects the
+    samples.
     """
 
     into: Path
@@ -99,20 +100,19 @@ def _requests(options: Options) -> float:
 
 
 def _time_ns(tally: Tally, options: Options) -> float:
-    """Return the time of all samples: their own if they are weighted by time, else from `cores`."""
+    """Return the time of all samples: the profile's if it states it, else from `cores`."""
     if tally.unit_ns is not None:
         if options.cores is not None:
-            raise refused(
-                "--cores", options.cores, "must be left out: the profile is weighted by time"
-            )
+            allowed = "must be left out, since this profile states the time of its samples"
+            raise refused("--cores", options.cores, allowed)
         return tally.weights.total() * tally.unit_ns
-    if options.cores is None or options.duration_s is None:
-        raise refused(
-            "--cores" if options.cores is None else "--duration",
-            LEFT_OUT,
-            "must be given, as the profile is not weighted by time: the time of all samples is"
-            " --cores (mean number of busy cores) times --duration (seconds)",
-        )
+    why = "the profile does not state the time of its samples, which is --cores times --duration"
+    if options.cores is None:
+        allowed = f"must be the mean number of busy cores, since {why}"
+        raise refused("--cores", LEFT_OUT, allowed)
+    if options.duration_s is None:
+        allowed = f"must be the duration of the profile in seconds, since {why}"
+        raise refused("--duration", LEFT_OUT, allowed)
     cores = positive_number("--cores", options.cores, 1e6)
     return cores * positive_number("--duration", options.duration_s, _MOST) * 1e9
 

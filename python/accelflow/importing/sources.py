@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 from accelflow.errors import refused, unreadable
-from accelflow.files import why
 from accelflow.importing.report import Report, Source
 
 __all__ = ["LONGEST_NAME", "CsvRow", "CsvTable", "bytes_of", "each_table", "lines_of", "table_of"]
@@ -110,7 +109,9 @@ def _numbered(data: IO[bytes], place: str) -> Iterator[tuple[int, str]]:
         try:
             text = line.decode()
         except UnicodeDecodeError as error:
-            raise refused("FILE", f"{place}:{number}", f"must be text: {why(error)}") from error
+            byte = f"byte {error.start} of the line is 0x{error.object[error.start]:02x}"
+            allowed = f"must be text in UTF-8; {byte}"
+            raise refused("FILE", f"{place}:{number}", allowed) from error
         yield number, text.removeprefix("\ufeff") if number == 1 else text
 
 
@@ -138,9 +139,8 @@ class CsvTable:
         self._reader = csv.reader(self._texts(lines), strict=True)
         header = self._next()
         if header is None:
-            raise refused(
-                "FILE", str(path), "must be a table with the names of its columns; it has no text"
-            )
+            allowed = "must be a CSV table whose first line names the columns; it has no text"
+            raise refused("FILE", str(path), allowed)
         self.columns: tuple[str, ...] = tuple(name.strip() for name in header)
 
     def _texts(self, lines: Iterator[tuple[int, str]]) -> Iterator[str]:
@@ -153,7 +153,10 @@ class CsvTable:
                 if any(cell.strip() for cell in row):
                     return row
         except csv.Error as error:
-            raise refused("FILE", self.place, f"must be a row of CSV: {error}") from error
+            why = str(error)
+            if why.startswith("new-line character seen"):  # goes on with advice for programmers
+                why = "it has a carriage return outside quotes"
+            raise refused("FILE", self.place, f"must be a row of CSV: {why}") from error
         return None
 
     @property

@@ -232,11 +232,11 @@ def _goal_axes(tree: object) -> tuple[Axis, ...]:
 def _check_searched(place: str, name: object) -> None:
     """Raise InputError unless `name` is an axis with numbers."""
     if not isinstance(name, str):
-        allowed = "must be a field of a scenario, config.KEY or chip, as a string"
+        allowed = "must be the name of an axis, as a string, such as 'rate_rps'"
         raise refused(place, name, allowed)
     check_axis(place, name)
     if name not in number_axes():
-        allowed = "must be an axis with numbers, such as rate_rps or config.pes.TCP"
+        allowed = "must be an axis whose values are numbers, such as rate_rps or config.pes.TCP"
         raise refused(place, name, allowed)
 
 

@@ -50,7 +50,7 @@ KINDS: Final = ("grid", "latin_hypercube", "list")
 #: The fields of a scenario that cannot be axes, each with what to do instead.
 _SET_OTHERWISE: Final = {
     "seed": "design.seeds sets the seeds of each point",
-    "config": "config.KEY varies a parameter of the server",
+    "config": "config.KEY, such as config.core.count, varies a parameter of the server",
     "chips": "the axis chip has the chips' files or names",
     "orchestrators": "each point is simulated with all orchestrators of the scenario",
     "recording": "all points have the recording of the scenario",
@@ -151,7 +151,7 @@ class Axis:
         for number, value in enumerate(self.values):
             _check_finite(f"{self.name}[{number}]", value)
         if any(self.values.count(value) > 1 for value in self.values):
-            raise refused(self.name, self.values, "must have each value once")
+            raise refused(self.name, self.values, "must have each value only once")
 
     @property
     def count(self) -> int:
@@ -285,7 +285,7 @@ def read_study(path: str | PathLike[str]) -> Study:
         check_schema(tree)
         asked = tree.pop("find", None)  # the question of another command
         if asked is not None and not {"axes", "points"} & set(tree):
-            allowed = "must be a table of the axes; `accelflow find` reads [find]"
+            allowed = "must be a table with values for each axis; `accelflow find` reads [find]"
             raise refused("axes", LEFT_OUT, allowed)
         return read_tree(tree, path.parent)
 
@@ -319,7 +319,8 @@ def read_tree(tree: Mapping[str, Any], folder: Path, *, axes: bool = True) -> St
         allowed = "must be given as [[points]], since the kind of design is list"
         raise refused("points", LEFT_OUT, allowed)
     if axes and kind != "list" and not (found or points):
-        raise refused("axes", LEFT_OUT, "must be a table of the axes")
+        allowed = "must be a table with values for each axis, such as rate_rps = [5000, 9000]"
+        raise refused("axes", LEFT_OUT, allowed)
     given = {DESIGN_FIELDS[key]: design[key] for key in design if key != "kind"}
     if axes and kind == "latin_hypercube":
         given = {"count": LEFT_OUT, **given}
@@ -396,7 +397,7 @@ def check_axis(what: str, name: str) -> None:
     """Raise InputError unless `name` can be an axis; the message names the setting `what`."""
     known = axis_names()
     if name in _SET_OTHERWISE:
-        allowed = f"must not be {name}, which is no axis: {_SET_OTHERWISE[name]}"
+        allowed = f"must be an axis other than {name}: {_SET_OTHERWISE[name]}"
         raise refused(what, name, allowed)
     also = {
         f"config.{parameter.also}": parameter.key for parameter in parameters() if parameter.also
@@ -404,7 +405,7 @@ def check_axis(what: str, name: str) -> None:
     if name in also:
         raise refused(what, name, f"must be spelt config.{also[name]}")
     if name not in known:
-        allowed = "must be a field of a scenario, config.KEY or chip"
+        allowed = "must be chip, a scenario's field such as rate_rps, or config.KEY"
         raise refused(what, name, allowed, known)
 
 
@@ -482,7 +483,7 @@ def _check_seeds(value: object) -> None:
     for seed in () if isinstance(value, range) else value:
         whole_number("seeds", seed, 0, 2**64 - 1)
     if not value or len(set(value)) < len(value):
-        raise refused("seeds", list(value), "must have at least one seed, and each once")
+        raise refused("seeds", list(value), "must have at least one seed, and each seed only once")
 
 
 def _check_finite(place: str, value: object) -> None:

@@ -27,7 +27,10 @@ pub enum TelemetryError {
     #[error(transparent)]
     Ratio(#[from] Refusal),
     /// The `endpoint` held by this error is not an HTTP URL with a host.
-    #[error("endpoint = '{0}': must be a URL of http, such as http://127.0.0.1:4318/v1/traces")]
+    #[error(
+        "endpoint = '{0}': must be a URL http://HOST:PORT/PATH with a port of at most 65535, \
+         such as http://127.0.0.1:4318/v1/traces"
+    )]
     Endpoint(String),
     /// The exporter of spans could not be created, for the reason held by this error.
     #[error("the exporter of spans cannot be created: {0}")]
