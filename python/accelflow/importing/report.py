@@ -116,7 +116,7 @@ class Report:
     def drops(self) -> str:
         """Return text on the drops for the end of an error message; empty if there are none."""
         remarks = self._remarks["dropped"].values()
-        return "".join(f"; {remark.count} {remark.what}: {remark.done}" for remark in remarks)
+        return "".join(f"; dropped: {each.count} {each.what}: {each.done}" for each in remarks)
 
     def as_json(self) -> dict[str, Any]:
         """Return the report as an object of the schema ``accelflow.import/1``."""

@@ -231,7 +231,7 @@ def _goal_axes(tree: object) -> tuple[Axis, ...]:
 def _check_searched(place: str, name: object) -> None:
     """Raise InputError unless `name` is an axis with numbers."""
     if not isinstance(name, str):
-        allowed = "must be a field of a scenario, config.KEY or chip, as a string"
+        allowed = "must be an axis with numbers, such as rate_rps or config.pes.TCP, as a string"
         raise refused(place, name, allowed)
     check_axis(place, name)
     if name not in number_axes():
