@@ -131,8 +131,8 @@ def refused(place: str, value: object, allowed: str = "", known: Iterable[str] =
     Its text has the form ``PLACE = VALUE: must be ..., did you mean ...?``. `place` is the setting,
     option or key as users write it. `allowed` is the clause that begins with ``must``. `known`
     lists the allowed names, if the value is a name: similar names are proposed, and without
-    `allowed` the clause lists them all. For example: ``raise refused("service", "Logn",
-    known=services)``. Places and values of more than a few hundred characters are cut.
+    `allowed` the clause lists them, or counts very many. For example: ``raise refused("service",
+    "Logn", known=services)``. Places and values of more than a few hundred characters are cut.
     """
     shown = fspath(value) if isinstance(value, PathLike) else value
     if isinstance(shown, str):

@@ -80,14 +80,20 @@ impl Refusal {
         known: impl IntoIterator<Item = &'k str>,
     ) -> Refusal {
         let known: Vec<&str> = known.into_iter().collect();
-        let number = known.len();
-        let mut refusal = Refusal::new(place, quoted(name), "");
-        if number > 1 {
-            // The text names a single one already.
-            refusal = refusal.proposing(name, known.iter().copied());
-        }
-        let proposed = !refusal.similar.is_empty();
-        refusal.allowed = if proposed && number > LISTED_BESIDE {
+        let refusal = Refusal::new(place, quoted(name), "");
+        let refusal = match known.len() {
+            1 => refusal, // the text names it already
+            _ => refusal.proposing(name, known.iter().copied()),
+        };
+        refusal.listing(&known)
+    }
+
+    /// Makes the names in `known` the allowed values. The error's text lists them as that of
+    /// [`Refusal::unknown`] does.
+    #[must_use]
+    pub fn listing(mut self, known: &[&str]) -> Refusal {
+        let (number, proposed) = (known.len(), !self.similar.is_empty());
+        self.allowed = if proposed && number > LISTED_BESIDE {
             format!("must be one of {number} known names")
         } else if number > LISTED {
             let first = known[..SHOWN].join(", ");
@@ -95,7 +101,7 @@ impl Refusal {
         } else {
             format!("must be {}", any_of(known))
         };
-        refusal
+        self
     }
 
     /// Creates the error for `key`, which is not one of the parameter keys in `known`. The error's
