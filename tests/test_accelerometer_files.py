@@ -119,7 +119,7 @@ def test_nine_lines_are_read_liberally(change: Any, tmp_path: Path) -> None:
         ("A 6", "A -6", "kernel.acceleration_ratio = -6: must be above 0"),
         ("A 6", "A NA", ":8: A = 'NA': must be a number"),
         ("A 6", "A six", ":8: A = 'six': must be a number or NA"),
-        ("A 6\n", "", ": A is left out: must be given: all of C, a,"),
+        ("A 6\n", "", ": a line for A is left out: must be given, as for each of C, a,"),
         ("A 6", "A 6 7", ":8: line = 'A 6 7': must be a name and a value"),
         ("A 6", "B 6", ":8: name = 'B': must be C, a, n,"),
         ("L 3", "n 3", ":6: name = 'n': must not be repeated: it was first set in line 3"),

@@ -448,7 +448,7 @@ def test_a_plan_that_cannot_be_is_refused(tmp_path: Path) -> None:
             },
             "flow 'it': path = function_call: needs an accelerator",
         ),
-        ({"flow": [1]}, "flow 0 = 1: must be an object"),
+        ({"flow": [1]}, "flow 0 = 1: must be a table"),
         (
             {"flow": [FLOW], "flows": []},
             "plan: field = 'flows': must be accelerators, .*did you mean flow",

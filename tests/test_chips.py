@@ -314,7 +314,7 @@ def test_campaigns_take_a_chip(command: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("key", ["pes.TCP", "core.balancing", "accelerator.TCP.pes"])
 def test_an_empty_table_is_no_value(tmp_path: Path, key: str) -> None:
     section, _, name = key.rpartition(".")
-    with pytest.raises(InputError, match=rf":2:1: {key} = a section: must be "):
+    with pytest.raises(InputError, match=rf":2:1: {key} = a table: must be "):
         read_chip(write(tmp_path, "empty", f"[{section}]\n{name} = {{}}\n"))
 
 

@@ -197,7 +197,7 @@ def test_traces_whose_rows_alternate_are_put_together_again(tmp_path: Path) -> N
         ),
         (
             "traceid,timestamp,rpcid,um,rpctype,dm,interface,rt\nt,5,0,,rpc,a,x,1\n",
-            "must not be the same for all calls",
+            "must differ between calls, to give a rate; or add a table MSRTQps with rates",
         ),
     ],
 )

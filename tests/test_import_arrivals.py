@@ -226,16 +226,19 @@ def test_counts_longer_than_a_workload_have_the_mean_of_what_is_kept(tmp_path: P
         ("time_s\n1\n", "number of different times of arrivals = 1: must be at least 2$"),
         (
             "time_s\n1\n1\nx\n",
-            "must be at least 2; values that are not times .1.: their rows are left",
+            "must be at least 2; dropped: values that are not times .1.: their rows are left",
         ),
-        ("time_s,count\n1,-1\n", "one usable row; counts that are no number from 0 to 1e9 .1.: "),
+        (
+            "time_s,count\n1,-1\n",
+            "one usable row; dropped: counts that are no number from 0 to 1e9 .1.: ",
+        ),
         (
             "time_s,count\n1,-1\n2,3\n",
-            "--window is left out: .*; counts that are no number from 0",
+            "--window is left out: .*; dropped: counts that are no number from 0",
         ),
         ("1.5\n2.5\n", "column = '1.5': must be a name"),
         ("when\n1\n", "columns = 'when': must include times, such as time_s"),
-        ("time\n1\n", "must declare its unit"),
+        ("time\n1\n", "must end with its unit, such as time_s, unless --unit is ns"),
         ("time_s,count,rps\n1,1,1\n", "must be counts or rates, not both"),
         ("time_s,time_ms\n1,1\n", "columns of times = 'time_s, time_ms': .* with --column"),
         ("end_s,end_ms\n1,1\n", "columns of times = 'end_s, end_ms': must be a single column"),

@@ -485,5 +485,5 @@ def test_a_deeply_nested_workload_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "shop.json"
     path.write_text('{"schema": ' + "[" * 100 + "]" * 100 + "}")
     options = CostsOptions(into=path, service="Checkout", requests=4)
-    with pytest.raises(InputError, match="nested too deeply"):
+    with pytest.raises(InputError, match="nested more than 64 deep"):
         import_costs("perf", [PERF], Report("perf"), options)

@@ -258,7 +258,7 @@ def test_impossible_points_are_skipped_with_the_reason_or_refused(tmp_path: Path
         ("[2, 8]", "[2, 2]", r"must have each value only once"),
         ("[2, 8]", "2", r"must be a list with values, or a table with from and to"),
         ("seeds = 2", "seeds = 0", r"design.seeds = 0"),
-        ("seeds = 2", "seeds = [1, 1]", r"must have at least one seed, and each seed only once"),
+        ("seeds = 2", "seeds = [1, 1]", r"must have each seed only once"),
         ("seeds = 2", 'kind = "gird"', r"design.kind = gird.*did you mean grid"),
         (
             "seeds = 2",

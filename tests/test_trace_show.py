@@ -130,7 +130,7 @@ def test_bad_files_and_places_are_one_line(tmp_path: Path) -> None:
     (tmp_path / "text").write_text("no trace file")
     (tmp_path / "bytes").write_bytes(b"\x00a\xffb\n")
     (tmp_path / "empty").write_text("")
-    must = ': must be "AFTRACE\\x00"'
+    must = ': must be "AFTRACE\\x00", as in every file of compiled traces'
     for arguments, says in [
         (["list", "--file", tmp_path / "text"], 'first bytes = "no trace"' + must),
         (["list", "--file", tmp_path / "bytes"], r'first bytes = "\x00a\xffb\n"' + must),

@@ -130,9 +130,9 @@ def refused(place: str, value: object, allowed: str = "", known: Iterable[str] =
 
     `place` is the setting, option or key as users write it, and `allowed` the clause that begins
     with ``must``. If the value is a name, `known` lists the allowed names: the text then asks ``did
-    you mean ...?`` with similar names, and without `allowed` the clause lists all names. For
-    example: ``raise refused("service", "Logn", known=services)``. Places and values of more than a
-    few hundred characters are cut.
+    you mean ...?`` with similar names, and without `allowed` the clause lists the names, or counts
+    very many. For example: ``raise refused("service", "Logn", known=services)``. Places and values
+    of more than a few hundred characters are cut.
     """
     shown = fspath(value) if isinstance(value, PathLike) else value
     if isinstance(shown, str):

@@ -40,7 +40,8 @@ _INTERRUPTED: list[Path] = []
 _MAX_TEXT_BYTES = 64 << 20
 
 _MAX_DEPTH = 64
-_TOO_DEEP = "tables, lists or objects are nested too deeply"
+_TOO_DEEP_TOML = f"tables and lists are nested more than {_MAX_DEPTH} deep"
+_TOO_DEEP_JSON = "objects and lists are nested too deeply"
 
 _MOST_DIGITS = 20
 _TOO_WIDE = "an integer has more than 64 bits"
@@ -89,7 +90,7 @@ def parse_toml(text: str) -> dict[str, Any]:
     try:
         tree = tomllib.loads(text)
     except RecursionError as error:
-        raise ValueError(_TOO_DEEP) from error
+        raise ValueError(_TOO_DEEP_TOML) from error
     except tomllib.TOMLDecodeError as error:
         raise ValueError(f"not TOML: {error}") from error
     except ValueError as error:  # of Python, for an integer of more than 4,300 digits
@@ -98,7 +99,7 @@ def parse_toml(text: str) -> dict[str, Any]:
     for _ in range(_MAX_DEPTH):
         level = [inner for outer in level for inner in _inner(outer)]
     if level:
-        raise ValueError(_TOO_DEEP)
+        raise ValueError(_TOO_DEEP_TOML)
     return tree
 
 
@@ -120,7 +121,7 @@ def parse_json(text: str) -> Any:
     try:
         return json.loads(text, object_pairs_hook=_distinct, parse_int=_integer)
     except RecursionError as error:
-        raise ValueError(_TOO_DEEP) from error
+        raise ValueError(_TOO_DEEP_JSON) from error
     except json.JSONDecodeError as error:
         raise ValueError(f"not JSON: {error}") from error
 

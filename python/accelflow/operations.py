@@ -38,6 +38,8 @@ _MOST_STEPS: Final = 2**64 - 1
 #: The longest time, in seconds.
 _LONGEST_S: Final = 1e9
 
+#: What the numbers of workers by accelerator must be.
+_WORKERS: Final = "a mapping from names of accelerators to numbers of workers"
 
 #: The fields of :class:`Pools` that are numbers.
 _POOL_NUMBERS: Final = (
@@ -82,9 +84,9 @@ class Pools:
     def __post_init__(self) -> None:
         """Raise InputError for a value that is not allowed, and for too many threads."""
         check_numbers("server.pools", self, _POOL_NUMBERS)
-        instance_of("workers_of", self.workers_of, (Mapping,), "a mapping of numbers")
+        instance_of("workers_of", self.workers_of, (Mapping,), _WORKERS)
         for name, workers in self.workers_of.items():
-            instance_of("workers_of", name, (str,), "a mapping with names of accelerators")
+            instance_of("workers_of", name, (str,), _WORKERS)
             whole_number(f"workers_of.{name}", workers, 1, _MOST_THREADS)
         one_of("policy", self.policy, get_args(Policy))
         instance_of("pinned", self.pinned, (bool,), "True or False")

@@ -9,7 +9,6 @@ import json
 import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from datetime import date, time
 from os import PathLike
 from pathlib import Path
 from typing import Any, Final
@@ -129,8 +128,7 @@ def _plain(value: object, place: str, keys: tuple[str | int, ...]) -> object:
         raise PlanError(str(refused(place, value, "must be a finite number")), *keys)
     if value is None or isinstance(value, str | int | float):
         return value
-    shown = value.isoformat() if isinstance(value, date | time) else value  # as TOML writes it
-    raise PlanError(str(refused(place, shown, "must be text, a number, a list or a table")), *keys)
+    raise PlanError(str(refused(place, value, "must be text, a number, a list or a table")), *keys)
 
 
 def plan_schema() -> str:

@@ -207,7 +207,7 @@ def _check_percent(name: str, value: float) -> None:
     """Raise InputError unless `value` is a number from 50 to below 100."""
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if not number or not 50 <= value < 100:
-        raise refused(name, value, "must be from 50 to below 100")
+        raise refused(name, value, "must be a number from 50 to below 100")
 
 
 def _check_texts(name: str, value: Sequence[str]) -> None:

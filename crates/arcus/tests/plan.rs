@@ -120,7 +120,7 @@ fn refusals_of_tables_and_choices_say_what_is_allowed() {
         "{error}"
     );
     let error = refused(&json!({"flow": [1]}));
-    assert_eq!(error.message, "flow 0 = 1: must be an object");
+    assert_eq!(error.message, "flow 0 = 1: must be a table");
     assert_eq!(
         refused(&json!({})).message,
         "plan: flow is left out: must be given"

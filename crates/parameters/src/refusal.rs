@@ -8,8 +8,10 @@ use crate::{number_text, similar};
 /// The largest number of names that are proposed instead of a wrong one.
 const PROPOSED: usize = 4;
 
-/// The largest number of names that are listed; of longer lists only some are shown.
+/// The largest number of names that are listed, without and with proposals. Of longer lists, three
+/// are shown or none.
 const LISTED: usize = 40;
+const LISTED_BESIDE: usize = 20;
 const SHOWN: usize = 3;
 
 /// The values of settings that are missing, and of settings that must not be there whatever their
@@ -72,30 +74,38 @@ impl Refusal {
         Refusal::new(place, number_text(value), allowed)
     }
 
-    /// Creates the error for the unknown name `name`. `place` is the kind of name, such as
-    /// `service`. The error's text lists the known names in `known`, or three of them if there are
-    /// more than 40. It also proposes known names that are spelt like `name`.
+    /// Creates the error for the unknown name `name`. `place` states what `name` should name, such
+    /// as `service`. The error's text lists the names in `known`, or three of them if there are more
+    /// than 40. The text also proposes known names that are spelt like `name`. Beside proposals, it
+    /// lists only up to 20 names.
     pub fn unknown<'k>(
         place: impl Into<String>,
         name: &str,
         known: impl IntoIterator<Item = &'k str>,
     ) -> Refusal {
         let known: Vec<&str> = known.into_iter().collect();
-        let allowed = match known.len() > LISTED {
-            false => format!("must be {}", any_of(known.iter().copied())),
-            true => {
-                let first = known[..SHOWN].join(", ");
-                format!(
-                    "must be one of {} known names, such as {first}",
-                    known.len()
-                )
-            }
-        };
-        let refusal = Refusal::new(place, quoted(name), allowed);
-        match known.len() {
+        let refusal = Refusal::new(place, quoted(name), "");
+        let refusal = match known.len() {
             1 => refusal, // the text names it already
-            _ => refusal.proposing(name, known),
-        }
+            _ => refusal.proposing(name, known.iter().copied()),
+        };
+        refusal.listing(&known)
+    }
+
+    /// Makes the names in `known` the allowed values. The error's text lists them as that of
+    /// [`Refusal::unknown`] does.
+    #[must_use]
+    pub fn listing(mut self, known: &[&str]) -> Refusal {
+        let (number, proposed) = (known.len(), !self.similar.is_empty());
+        self.allowed = if proposed && number > LISTED_BESIDE {
+            format!("must be one of {number} known names")
+        } else if number > LISTED {
+            let first = known[..SHOWN].join(", ");
+            format!("must be one of {number} known names, such as {first}")
+        } else {
+            format!("must be {}", any_of(known))
+        };
+        self
     }
 
     /// Creates the error for `key`, which is not one of the parameter keys in `known`. The error's

@@ -313,7 +313,8 @@ fn check_costs(
     if let Some(given) = scenario.tcp_cost_ns
         && matches!(resolved.costs, Costs::Measured | Costs::Recording)
     {
-        let allowed = "must be left out: measured or recorded costs already include that of TCP";
+        let costs = if measured { "measured" } else { "recorded" };
+        let allowed = format!("must be left out, since {costs} costs include that of TCP");
         return Err(Refusal::new("tcp_cost_ns", given, allowed).into());
     }
     let (paper, measured) = (CostSource::Paper, CostSource::Measured);

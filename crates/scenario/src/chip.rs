@@ -191,7 +191,7 @@ fn shown(item: &Item) -> String {
         Item::Value(Value::Boolean(on)) => on.value().to_string(),
         Item::Value(Value::Datetime(_)) => "a date".to_owned(),
         Item::Value(Value::Array(_)) | Item::ArrayOfTables(_) => "a list".to_owned(),
-        Item::Value(Value::InlineTable(_)) | Item::Table(_) => "a section".to_owned(),
+        Item::Value(Value::InlineTable(_)) | Item::Table(_) => "a table".to_owned(),
         Item::None => "nothing".to_owned(),
     }
 }

@@ -22,7 +22,7 @@ const CHECKSUM: usize = 4;
 pub enum FileError {
     /// The bytes do not begin with [`MAGIC`], so they are not a trace file.
     #[error(
-        "trace file: first bytes = {}: must be \"{}\"",
+        "trace file: first bytes = {}: must be \"{}\", as in every file of compiled traces",
         shown(.found),
         MAGIC.escape_ascii()
     )]

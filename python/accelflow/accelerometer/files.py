@@ -110,7 +110,7 @@ def _from_nine_lines(text: str, path: Path) -> Service:
             continue
         place = f"{path}:{number}"
         if len(words) != 2:
-            raise refused(f"{place}: line", line.strip(), "must be a name and a value")
+            raise refused(f"{place}: line", line.strip(), "must be a name and a value, as in C 2e9")
         name = words[0] if words[0] in _NINE else _SPELLINGS.get(words[0].lower())
         if name is None:
             raise refused(f"{place}: name", words[0], known=_NINE)
@@ -120,8 +120,8 @@ def _from_nine_lines(text: str, path: Path) -> Service:
         found[name] = (words[1], number)
     missing = [name for name in _NINE if name not in found]
     if missing:
-        allowed = f"must be given: all of {', '.join(_NINE)} are needed"
-        raise refused(f"{path}: {', '.join(missing)}", LEFT_OUT, allowed)
+        allowed = f"must be given, as for each of {', '.join(_NINE)}"
+        raise refused(f"{path}: a line for {', '.join(missing)}", LEFT_OUT, allowed)
     threading = _threading(*found["Threading"], path)
     value = {name: _nine_value(name, *found[name], path) for name in _NINE[:-1]}
     needed = ["C", "a", "n", *(["A"] if threading == "sync" else [])]

@@ -146,7 +146,7 @@ class _Builder:
             raise refused(
                 "timestamp",
                 self.graphs.first_ms,
-                "must not be the same for all calls, unless a table MSRTQps gives the rates",
+                "must differ between calls, to give a rate; or add a table MSRTQps with rates",
             )
         tree["rate_rps"] = max(
             rounded(service.count / span_s / self.options.sampled_share), LEAST_RATE_RPS

@@ -236,7 +236,7 @@ class _Reader:
             raise refused(
                 f"{table.path}:1: column",
                 name,
-                f"must declare its unit, such as {name}_s; or set --unit to {', '.join(UNITS)}",
+                f"must end with its unit, such as {name}_s, unless --unit is {' or '.join(UNITS)}",
             )
         counts, rates = table.only("counts", _COUNTS), table.only("rates", tuple(_RATES))
         self.scale = 1.0

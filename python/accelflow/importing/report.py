@@ -116,7 +116,7 @@ class Report:
     def drops(self) -> str:
         """Return text on the dropped records for the end of an error message; empty if none."""
         remarks = self._remarks["dropped"].values()
-        return "".join(f"; {remark.what} ({remark.count}): {remark.done}" for remark in remarks)
+        return "".join(f"; dropped: {each.what} ({each.count}): {each.done}" for each in remarks)
 
     def as_json(self) -> dict[str, Any]:
         """Return the report as an object of the schema ``accelflow.import/1``."""

@@ -174,7 +174,7 @@ class CsvTable:
         if found is None:
             wanted = " or ".join(names)
             there = ", ".join(self.columns)[:200]
-            raise refused(f"{self.path}:1: columns of {what}", there, f"must have {wanted}")
+            raise refused(f"{self.path}:1: columns of {what}", there, f"must include {wanted}")
         return found
 
     def find(self, *names: str) -> int | None:
@@ -188,7 +188,7 @@ class CsvTable:
             return None
         if (count := lower.count(found)) > 1:
             there = [column for column in self.columns if column.lower() == found]
-            allowed = f"must be a single column, not {count}"
+            allowed = f"must be a single column, but {count} have this name"
             raise refused(f"{self.path}:1: columns", ", ".join(there)[:200], allowed)
         return lower.index(found)
 

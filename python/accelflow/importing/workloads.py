@@ -261,7 +261,7 @@ def _check_depth(tree: Any) -> None:
             for inner in (outer.values() if isinstance(outer, dict) else outer)
         ]
     if level:
-        message = "nested too deeply"
+        message = f"objects and lists are nested more than {_MOST_DEPTH} deep"
         raise ValueError(message)
 
 

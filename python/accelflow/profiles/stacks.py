@@ -72,7 +72,7 @@ def read(path: Path, *, sample_type: str | None = None) -> Profile:
             raise refused(f"{path}: sample type", sample_type, allowed)
     if not profile.weight:
         kinds = "folded stacks, the output of 'perf script' or a pprof profile"
-        raise refused(f"{path}: number of samples", 0, f"must be above 0; the file must be {kinds}")
+        raise refused(f"{path}: number of samples", 0, f"must be above 0, in {kinds}")
     return profile
 
 

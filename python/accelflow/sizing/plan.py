@@ -194,8 +194,8 @@ def _callees(phase: Mapping[str, Any]) -> list[tuple[str, float]]:
 
 _WORKLOAD: Final = "must be text: a suite's name, or the path of a workload's file"
 _RATES: Final = (
-    "must be a table of each service's rate in requests a second, or be left out for a workload's"
-    " file that has the rates"
+    "must be a table with each service's rate in requests a second; it may be left out only if the"
+    " workload's file has rates"
 )
 
 

@@ -162,10 +162,9 @@ def read_table(name: str, value: object) -> Any:
     of = TABLES[name]
     known = [attribute.name for attribute in fields(of)]
     in_file = ["file" if key == "config" else key for key in known]
-    for key, each in value.items():
+    for key in value:
         if key not in known:
-            allowed = f"must be left out: {name} has only the keys {', '.join(in_file)}"
-            raise refused(f"{name}.{key}", each, allowed)
+            raise refused(f"{name} key", key, known=in_file)
     return of(**value)
 
 

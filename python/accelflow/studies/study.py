@@ -196,7 +196,7 @@ class Study:
             _check_finite(f"scenario.{name}", value)
         for number, point in enumerate(self.points):
             for name, value in point.items():
-                check_axis(f"points[{number}]", name)
+                check_axis(f"points[{number}] key", name)
                 _check_finite(f"points[{number}].{name}", value)
         whole_number("draw", self.draw, 0, 2**32 - 1)
         _check_seeds(self.seeds)
@@ -214,7 +214,7 @@ class Study:
                 allowed = "must have a point, since the kind of design is list"
                 raise refused("points", list(self.points), allowed)
         elif self.points:
-            allowed = f"must be left out unless the kind of design is list; it is {self.kind}"
+            allowed = f"must be left out, since the kind of design is {self.kind}, not list"
             raise refused("points", list(self.points), allowed)
         if self.kind == "latin_hypercube":
             whole_number("count", self.count, 2, MOST_POINTS)
@@ -466,7 +466,7 @@ def _points(tree: object) -> tuple[Mapping[str, Any], ...]:
         found.append(dict(values))
     for number, point in enumerate(found):
         for name, value in point.items():
-            check_axis(f"points[{number}]", name)
+            check_axis(f"points[{number}] key", name)
             check_plain(f"points[{number}].{name}", value)
             if isinstance(value, Mapping | list) and name.startswith("config."):
                 raise refused(f"points[{number}].{name}", value, "must be a number or a name")
@@ -482,8 +482,10 @@ def _check_seeds(value: object) -> None:
         raise refused("seeds", value, "must be the number of seeds, or a list of seeds")
     for seed in () if isinstance(value, range) else value:
         whole_number("seeds", seed, 0, 2**64 - 1)
-    if not value or len(set(value)) < len(value):
-        raise refused("seeds", list(value), "must have at least one seed, and each seed only once")
+    if not value:
+        raise refused("seeds", list(value), "must have at least one seed")
+    if len(set(value)) < len(value):
+        raise refused("seeds", list(value), "must have each seed only once")
 
 
 def _check_finite(place: str, value: object) -> None:

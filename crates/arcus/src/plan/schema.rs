@@ -128,7 +128,7 @@ fn check(value: &Value, schema: &Value, place: &Place) -> Result<(), PlanError> 
     }
     match (schema["type"].as_str().unwrap_or(""), value) {
         ("object", Value::Object(given)) => check_object(given, schema, place),
-        ("object", _) => Err(place.refuse(value, "must be an object")),
+        ("object", _) => Err(place.refuse(value, "must be a table")),
         ("array", Value::Array(items)) => check_list(items, schema, place),
         ("array", _) => Err(place.refuse(value, format!("must be a list{}", of_items(schema)))),
         ("string", Value::String(_)) => Ok(()),
@@ -248,6 +248,7 @@ fn of_items(schema: &Value) -> &'static str {
         Some("string") => " of strings",
         Some("number" | "integer") => " of numbers",
         Some("array") => " of pairs, each of bytes and a number above 0",
+        Some("object") => " of tables",
         _ => "",
     }
 }

@@ -1,6 +1,6 @@
 //! The parameters of all engines as JSON, and checks of single values.
 
-use accelflow_parameters::{Kind, Parameter, Refusal, any_of, number_text};
+use accelflow_parameters::{Kind, Parameter, Refusal, number_text};
 use accelflow_units::Time;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyFloat, PyFloatMethods, PyString};
@@ -272,19 +272,16 @@ pub(crate) fn refusal(
     allowed: &str,
     known: Vec<String>,
 ) -> String {
-    let clause = match allowed {
-        "" => format!("must be {}", any_of(&known)),
-        allowed => allowed.to_owned(),
-    };
-    let refusal = refusal_of(place, value, clause);
+    let known: Vec<&str> = known.iter().map(String::as_str).collect();
+    let refusal = refusal_of(place, value, allowed.to_owned());
     let refusal = match value.cast::<PyString>() {
-        Ok(name) => {
-            let known = known.iter().map(String::as_str);
-            refusal.proposing(&name.to_string_lossy(), known)
-        }
+        Ok(name) => refusal.proposing(&name.to_string_lossy(), known.iter().copied()),
         Err(_) => refusal,
     };
-    refusal.to_string()
+    match allowed {
+        "" => refusal.listing(&known).to_string(),
+        _ => refusal.to_string(),
+    }
 }
 
 /// Returns the operation costs of the profile `paper` as a JSON list.
