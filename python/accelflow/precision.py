@@ -173,9 +173,10 @@ def until_precise(
 
 
 def check_replications(seeds: int) -> int:
-    """Return the number of seeds for a run to a precision: `seeds`, or the default if it is 1.
+    """Return the number of seeds for simulations with a requested precision.
 
-    Raises InputError for another number below five.
+    This is `seeds`, or the default number if `seeds` is 1. Raises InputError for another number
+    below five.
     """
     if seeds == 1:
         return REPLICATIONS

@@ -18,8 +18,8 @@ impl Job {
     /// - Bit: one bit, 0 or 1, of a field or of bytes as above.
     /// - Text: 1 if a text in the job equals the given text, otherwise 0. The operand names either
     ///   a range of the payload or a text fact. If the job has no such text fact, the string of the
-    ///   same name at the top level of a JSON payload is compared, but not that of an envelope
-    ///   (JSON whose member `data` has the payload).
+    ///   same name at the top level of a JSON payload is compared. Strings of an envelope, JSON
+    ///   that only wraps the actual data in its member `data`, are never compared.
     pub fn read(&self, operand: Operand<'_>) -> Option<i64> {
         match operand {
             Operand::Field(name) => self.facts.get(name),

@@ -388,8 +388,8 @@ fn server_max_w(inputs: &PowerInputs) -> Result<f64, Refusal> {
     let server_max_w = accelerators_max_w / inputs.accelerators_server_share;
     if accelerators_max_w + inputs.orchestration_max_w >= server_max_w {
         let allowed = format!(
-            "must be smaller: the sum with the accelerators' {accelerators_max_w} W \
-             must stay below the server's {server_max_w} W"
+            "must be smaller, or accelerators_server_share too: this and the accelerators' \
+             {accelerators_max_w} W must stay below the server's {server_max_w} W"
         );
         return Err(orchestration_refused(inputs, allowed));
     }

@@ -17,7 +17,7 @@ pub fn usable_cores() -> io::Result<Vec<usize>> {
         .collect())
 }
 
-/// Binds this thread to the core that the operating system numbers `core`.
+/// Binds this thread to the core with the number `core` in the operating system.
 ///
 /// # Errors
 /// The errors of the operating system, for example because this thread may not run on the core.
@@ -27,8 +27,8 @@ pub fn pin(core: usize) -> io::Result<()> {
     Ok(sched_setaffinity(None, &set)?)
 }
 
-/// Calls `work` on a new thread that is bound to the core that the operating system numbers `core`,
-/// and returns the result. Threads that `work` starts are bound to the same core.
+/// Calls `work` on a new thread that is bound to the core with the number `core` in the operating
+/// system, and returns the result. Threads that `work` starts are bound to the same core.
 ///
 /// # Errors
 /// The errors of [`pin`], and an error if `work` panics.

@@ -190,8 +190,8 @@ impl Registers {
     }
 
     /// Returns the largest number of tokens that can be spent within `window` successive cycles: a
-    /// full bucket, and the refills after the first cycle. The first refill can follow a burst
-    /// directly, so the number of intervals is rounded up.
+    /// full bucket in the first cycle, and the refills of the other cycles. Their number is that of
+    /// refill intervals in these cycles, rounded up, since a refill can follow the burst directly.
     pub fn most_within(self, window: Cycles) -> u64 {
         match window.0 {
             0 => 0,

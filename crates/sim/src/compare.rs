@@ -166,9 +166,9 @@ impl Comparison<'_> {
 /// returns `false`, the comparison stops and the result is `None`.
 ///
 /// # Errors
-/// [`SimError`] if a simulation cannot run or fails. If the simulations of several orchestrators
-/// fail, the error is that of the first of these orchestrators in the order of the results.
-/// Orchestrators with [`Orchestrator::takes_turns`] come before all others in this respect.
+/// [`SimError`] if a simulation cannot run or fails. If several fail, the error is that of the first
+/// of them: first in the order of the results, except that orchestrators with
+/// [`Orchestrator::takes_turns`] come before all others.
 pub fn compare(
     comparison: &Comparison<'_>,
     progress: &(dyn Fn(u64, u64) -> bool + Sync),

@@ -30,8 +30,9 @@ pub enum Node {
         on_true: Nodes,
         /// The arm that runs if the condition does not hold; may be empty.
         on_false: Nodes,
-        /// The outcome of the condition that the author expects, if stated. If the trace does not
-        /// fit one word, the compiler moves the arm of the other outcome into another word first.
+        /// The outcome of the condition that the author expects, if stated. If the trace is too
+        /// long for one word, the first part that the compiler moves to another word is the other
+        /// arm.
         likely: Option<bool>,
     },
     /// Changes the data format of the payload.
@@ -138,8 +139,8 @@ pub fn tail(next: &str) -> Node {
 
 impl Node {
     /// Returns this branch with a hint that its condition usually has the value `outcome`. If the
-    /// trace does not fit one 8-byte word, the compiler then moves the arm of the other outcome to
-    /// another word first. Nodes other than branches are returned unchanged.
+    /// trace is too long for one 8-byte word, the first part that the compiler moves to another
+    /// word is the branch's other, unlikely arm. Nodes other than branches are returned unchanged.
     #[must_use]
     pub fn expecting(mut self, outcome: bool) -> Node {
         if let Node::Branch { likely, .. } = &mut self {

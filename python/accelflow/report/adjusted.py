@@ -28,7 +28,7 @@ def isolates_tenants(source: Mapping[str, Any], chip: str | None, services: Sequ
     """Return whether a server protects each tenant from the load of the others.
 
     `source` has the settings of the results, `chip` is the chip's name if there are several, and
-    `services` are those of the server. It needs at least two tenants.
+    `services` are those of the server. False for a server with fewer than two tenants.
     """
     tenants = _table(source.get("tenants"))
     if len({tenants.get(service, 0) for service in services}) < 2:

@@ -48,9 +48,8 @@ def read_reason(content: object, place: str, row: str = "") -> Reason:
     """Make a reason from `content`, a parsed table of ``reasons.toml`` or of an experiment's file.
 
     `place` names the table in error messages. `row` is the key of the figure that the reason
-    explains, without the paper's name, or empty. Raises InputError as
-    :func:`accelflow.findings.reasons.read_reason` does, for an unknown measure or proof, and for a
-    proof that does not support the reason.
+    explains, without the paper's name, or empty. Raises InputError for content that is no table
+    of a reason, for an unknown measure or proof, and for a proof that does not support the reason.
     """
     reason = read_plain(content, place)
     _check_measures(reason, place)

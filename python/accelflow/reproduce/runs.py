@@ -108,7 +108,8 @@ class Runner:
     def result(self, experiment: simulation.Scenario, *, whole: bool = False) -> Services:
         """Return the results of the simulation `experiment`, by service.
 
-        :meth:`run` must have simulated it before, with the same `whole`.
+        :meth:`run` must have simulated it before, with the same value of `whole` (whether results
+        keep all response times).
         """
         return self._known[_key(experiment, whole)]
 

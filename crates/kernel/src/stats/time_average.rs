@@ -56,7 +56,7 @@ impl TimeAverage {
         self.set(now, self.level.saturating_sub(1));
     }
 
-    /// Returns the current level.
+    /// Returns the current value of the averaged level, such as the current length of a queue.
     pub fn level(&self) -> u64 {
         self.level
     }

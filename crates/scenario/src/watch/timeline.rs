@@ -60,8 +60,9 @@ impl Checked {
     /// The timeline shows the requests that pass the filters of `options`, and the activity of the
     /// hardware during the time window. With a filter by service, index or slowness, it shows the
     /// hardware only while the shown requests were in progress. `progress` is called as in
-    /// [`Checked::run_beside`], for two simulations of each system. If `progress` returns `false`,
-    /// the result is `None`, and `out` has part of a timeline.
+    /// [`Checked::run_beside`]. Each system is simulated twice, first to find the requests to show,
+    /// then to draw them. If `progress` returns `false`, the result is `None`, and `out` has part
+    /// of a timeline.
     ///
     /// # Errors
     /// [`ScenarioError`] for options that are not allowed, for no requests or more than

@@ -177,11 +177,12 @@ impl Running {
 
     /// Returns a recording of some functions, from which the simulator can read their costs. For
     /// each function, the recording has the costs of the latest requests that took the function's
-    /// most common path, and the facts (values that branches of traces test) of all requests with
-    /// the same number of phases and chains of traces. `services` has pairs of a function's name,
-    /// such as `Service.method`, and the name that its service gets in the recording. `machine` and
-    /// `date` are stored in the recording. Requests over connections without TLS are recorded too,
-    /// but with traces that no service of the simulator has, so the simulator cannot use them.
+    /// most common path, and the facts (values that branches of traces test) of all requests whose
+    /// paths have as many phases and chains of traces as that one. `services` has pairs of a
+    /// function's name, such as `Service.method`, and the name that its service gets in the
+    /// recording. `machine` and `date` are stored in the recording. Requests over connections
+    /// without TLS are recorded too, but with traces that no service of the simulator has, so the
+    /// simulator cannot use them.
     ///
     /// The cost of TCP is that of its accelerator call plus the processor time of the system calls.
     /// The cost of a handler is the wall time of its call. If the handler started traces, its cost

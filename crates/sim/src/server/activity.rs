@@ -50,7 +50,7 @@ pub struct UnitName {
     pub share: usize,
 }
 
-/// An activity of the hardware of a simulated server, and its time.
+/// Something that the hardware of a simulated server did, and the time at which it was reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Activity {
     /// The ID of the simulated server ([`ServicePlan::server`](crate::plan::ServicePlan::server)).

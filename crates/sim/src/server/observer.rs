@@ -26,7 +26,7 @@ pub trait Observer {
     fn act(&mut self, _activity: &Activity) {}
 }
 
-/// An event of a simulated request, and its time.
+/// An event of a simulated request, and the simulated time at which it happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seen {
     /// Index, in the plan, of the request's service.
