@@ -41,8 +41,8 @@ pub fn bound_per_s(dag: &Dag, platform: &Platform) -> f64 {
 }
 
 /// Returns the maximum throughput of a closed loop, in graphs (runs of the application) per second,
-/// and the number of graphs in flight that gives it: one of [`IN_FLIGHT`]. Both are 0 if no graph is
-/// completed.
+/// and the number of graphs in flight that gives it: one of [`IN_FLIGHT`]. Both are 0 if no graph
+/// is completed.
 ///
 /// # Errors
 /// The errors of [`simulate`].

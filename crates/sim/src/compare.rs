@@ -166,8 +166,8 @@ impl Comparison<'_> {
 /// returns `false`, the comparison stops and the result is `None`.
 ///
 /// # Errors
-/// [`SimError`] if a simulation cannot run or fails. If several fail, the error is that of the first
-/// of them: first in the order of the results, except that orchestrators with
+/// [`SimError`] if a simulation cannot run or fails. If several fail, the error is that of the
+/// first of them: first in the order of the results, except that orchestrators with
 /// [`Orchestrator::takes_turns`] come before all others.
 pub fn compare(
     comparison: &Comparison<'_>,
