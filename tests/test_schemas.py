@@ -22,6 +22,7 @@ VALIDATORS = {name: Draft202012Validator(json.loads(text())) for name, text in S
 PLAN = 'schema = "accelflow.plan/1"\nrates_rps.Login = 1000\nscenario.profile = "paper"\n'
 STUDY = 'schema = "accelflow.study/1"\nscenario.services = ["Login"]\n'
 GRID = STUDY + "axes.rate_rps = [100, 200]\n"
+REQUESTS = 'schema = "accelflow.study/1"\naxes.requests = [300, 400]\n'
 LISTED = STUDY + "[[points]]\nrate_rps = 100\n"
 FIND = STUDY + 'find.least = "config.pes.TCP"\nfind.limits.p99_us = 900\n'
 RANGE = "find.range = { from = 1, to = 4, whole = true }\n"
@@ -111,6 +112,7 @@ BOTH = [
     ("study", GRID + "axes.config.pes.TCP = { from = 1, to = 9, points = 3, whole = true }\n"),
     ("study", GRID + "axes.'config.pes.TCP' = [1, 2]\naxes.chip = ['paper', 'small']\n"),
     ("study", GRID + "design = { kind = 'latin_hypercube', points = 9, seed = 2 }\n"),
+    ("study", REQUESTS + "scenario.services = ['Login']\nscenario.rates_rps.Login = 9\n"),
     ("study", LISTED),
     ("study", LISTED + "config.pes.TCP = 3\n[[points]]\n'config.pes.TCP' = 3\n[design]\nseeds = 9"),
     ("study", STUDY + "design.kind = 'list'\n[[points]]\nchip = 'small'\n"),
@@ -159,6 +161,10 @@ NEITHER = [
     ("study", GRID.replace("study/1", "plan/1")),
     ("study", GRID + "scenario.seed = 3\n"),
     ("study", GRID + "scenario.chips = []\n"),
+    ("study", GRID + "scenario.slo_us.Login = 0\n"),
+    ("study", GRID + "scenario.slo_us.Login = 1e10\n"),
+    ("study", REQUESTS + "scenario.rates_rps.Login = -1\n"),
+    ("study", REQUESTS + "scenario.rates_rps.Login = 'many'\n"),
     ("study", GRID + "axes.seed = [1]\n"),
     ("study", GRID + "axes.config = [1]\n"),
     ("study", GRID + "axes.config.pes.TPC = [1]\n"),

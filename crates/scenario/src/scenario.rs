@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::choice::{self, ByName};
 use crate::limits::{
     CHIP_NAME, DEFAULT_REQUESTS, MAX_ACCELERATOR_S_PER_S, MAX_BURST_ACCELERATOR_S, MAX_CHIP_NAME,
-    MAX_CHIPS, MAX_PRIORITY, MAX_RATE_RPS, MAX_REGISTER, MAX_REQUESTS, MAX_SLO_FACTOR,
+    MAX_CHIPS, MAX_PRIORITY, MAX_RATE_RPS, MAX_REGISTER, MAX_REQUESTS, MAX_SLO_FACTOR, MAX_SLO_US,
     MAX_TCP_COST_NS, MIN_ACCELERATOR_S, MIN_RATE_RPS, MIN_REQUESTS, PAPER_SLO_FACTOR,
 };
 use crate::names::{Arrivals, CostSource, FactSource, Remote, Times};
@@ -59,6 +59,9 @@ pub struct Scenario {
     pub rates: Option<String>,
     /// The request rate of each simulated service, in requests per second, by the service's name.
     /// It replaces rate_rps and rates. Empty: rate_rps and rates apply.
+    #[schemars(extend("additionalProperties" = {
+        "type": "number", "minimum": MIN_RATE_RPS, "maximum": MAX_RATE_RPS
+    }))]
     pub rates_rps: BTreeMap<String, f64>,
     /// The source of the facts that branches test. common: the facts of the most common path.
     /// drawn: random facts for each request, by the workload's probabilities or else by the server
@@ -120,6 +123,9 @@ pub struct Scenario {
     /// The service-level objective (SLO) of each service, by the service's name: the longest
     /// acceptable time from a request to its response, in us. Services that are not named have the
     /// SLO that the workload states, if any.
+    #[schemars(extend("additionalProperties" = {
+        "type": "number", "exclusiveMinimum": 0, "maximum": MAX_SLO_US
+    }))]
     pub slo_us: BTreeMap<String, f64>,
     /// The scheduling policy of the accelerators' input queues. Null: the policy that config sets,
     /// else fifo.
