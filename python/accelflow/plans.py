@@ -84,7 +84,7 @@ def plans_place(source: object) -> Iterator[None]:
     """Add file, line and column to errors of the ``with`` block about values of `source`.
 
     `source` is a plan or a result of :func:`accelflow.arcus.profile`. If it does not come from a
-    file, errors are unchanged. Only errors about a value of a plan get line and column.
+    file, errors are unchanged. Errors about a result of ``profile`` get the file alone.
     """
     try:
         yield

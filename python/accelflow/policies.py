@@ -358,7 +358,7 @@ def _copies(policy: Any, place: str) -> Callable[[], Any]:
             return copy.deepcopy(policy)
         except Exception as error:
             allowed = (
-                "must be an object that can be copied for each simulation, or its class: "
+                "must be an object that can be copied for each simulation, or a class: "
                 f"{_last_line(error)}"
             )
             raise refused(place, policy, allowed) from error

@@ -9,7 +9,7 @@ use crate::{EventQueue, Priority};
 ///
 /// Among events of the same time, those with the lowest [`Priority`] come first. Among events of
 /// the same time and priority, the one that was scheduled first comes first. No two events compare
-/// equal, so the calls alone determine the order of delivery.
+/// equal, so equal calls of `schedule` and `pop` give an equal order of delivery.
 ///
 /// A model must not schedule an event before [`Calendar::now`], the current time. If it does, debug
 /// builds panic, and release builds deliver the event at `now`, in the order of its priority and

@@ -28,7 +28,7 @@ pub struct Trail {
 
 impl Trail {
     /// Replaces the processor time of application logic by `wall`, the handler's wall time, if the
-    /// handler has started no traces. Other threads may then have worked for the handler, and their
+    /// handler has started no traces. Such a handler may have let other threads work, whose
     /// processor time is not known.
     #[must_use]
     pub fn or_wall(mut self, wall: Duration) -> Trail {

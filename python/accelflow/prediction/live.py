@@ -60,8 +60,8 @@ class ServerOptions:
 
     The server listens on `host`. With `workers`, each accelerator has that many threads of its own,
     which execute its part of traces. With `rpc`, parts of Cerebros's RPC processor replace the RPC
-    accelerator. With `tenant_rps`, clients that connect from ``::1`` are a tenant, limited to that
-    many requests per second.
+    accelerator. With `tenant_rps`, clients whose own address is ``::1`` belong to a tenant that
+    is limited to that many requests per second.
     """
 
     host: str = "127.0.0.1"

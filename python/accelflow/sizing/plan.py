@@ -236,7 +236,7 @@ def _read_files(tree: dict[str, Any], folder: Path) -> None:
 def _with_config(chip: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     """Return the table `chip` of a plan's file, with the content of its ``file`` as ``config``."""
     if "config" in chip:
-        allowed = "must be left out: chip.file or scenario.config sets the chip's parameters"
+        allowed = "must be left out; set the chip's parameters in chip.file or scenario.config"
         raise refused("chip.config", GIVEN, allowed)
     if "file" not in chip:
         return dict(chip)

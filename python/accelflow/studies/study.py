@@ -244,9 +244,10 @@ class Study:
         return counts[self.kind] * len(self.each_seed)
 
     def at(self, point: Mapping[str, Any], seed: int) -> Scenario:
-        """Return the scenario of the study with the values in `point`, by axis, and with `seed`.
+        """Return the scenario of one point of the study, to be simulated with `seed`.
 
-        Raises InputError for a file that cannot be read.
+        `point` has the value of each axis, by the axis's name. Raises InputError if the point names
+        a file, such as a chip's, that cannot be read.
         """
         values = {**self.scenario, "seed": seed}
         config = canonical(values.get("config", {}))

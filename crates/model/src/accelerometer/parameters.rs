@@ -113,7 +113,8 @@ pub const SELECTION: Parameter = choice(
 );
 
 /// The rule that reduces alpha, the kernel's share of the host's cycles, if only some of the
-/// kernel's offloads go to the accelerator: by their number, or by their cycles.
+/// kernel's offloads go to the accelerator. Alpha is multiplied by the share of these offloads in
+/// the number of all offloads, or in their cycles.
 pub const SCALING: Parameter = Parameter {
     provenance: Provenance::Paper,
     source: "Accelerometer, Fig. 20",

@@ -413,8 +413,8 @@ pub struct Swing {
 }
 
 impl Swing {
-    /// The difference between the speedups of `low` and `high`; infinite if the model refuses
-    /// either value.
+    /// The difference between the model's speedup for the input's value in `low` and that for its
+    /// value in `high`. Infinite if the model refuses one of these values.
     pub fn size(&self) -> f64 {
         match (self.low.1, self.high.1) {
             (Some(low), Some(high)) => (high - low).abs(),

@@ -150,7 +150,8 @@ pub enum Busy {
 }
 
 impl Busy {
-    /// Returns the stable name of the reason for counters and tests, such as `queue_full`.
+    /// Returns a name for why the run was refused, such as `queue_full`. Names do not change, so
+    /// counters and tests can rely on them.
     pub fn reason(&self) -> &'static str {
         match self {
             Busy::Queue(_) => "queue_full",

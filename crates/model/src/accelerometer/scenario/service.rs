@@ -122,7 +122,8 @@ pub enum Selection {
 }
 
 /// The rule that reduces alpha, the kernel's share of the host's cycles, if only some of the
-/// kernel's offloads go to the accelerator: by their number, or by their cycles.
+/// kernel's offloads go to the accelerator. Alpha is multiplied by the share of these offloads in
+/// the number of all offloads, or in their cycles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scaling {
     /// alpha is scaled in proportion to the number of selected offloads, as in Accelerometer's
