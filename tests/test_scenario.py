@@ -197,7 +197,7 @@ def test_a_scenario_may_begin_with_a_byte_order_mark_and_nest_its_parameters(
 @pytest.mark.parametrize(
     ("name", "text", "words"),
     [
-        ("a.toml", "placment = 'isolated'", "field = 'placment': must be schema"),
+        ("a.toml", "placment = 'isolated'", "field = 'placment': must be one of"),
         ("a.toml", "placment = 'isolated'", "did you mean placement?"),
         ("a.toml", "requests = 12.5", "requests = 12.5: must be a whole number from 100"),
         ("a.toml", "seed = 1979-05-27", "seed = 1979-05-27: must be a string, a number,"),

@@ -135,6 +135,17 @@ struct Chip<'p> {
     sized: Option<SizedSpeedups>,
 }
 
+impl Chip<'_> {
+    /// How many times as long as with the mean speedup a chain's operations take, by
+    /// [`Accel::index`].
+    fn slowdowns(&self, chain: &ChainPlan) -> [f64; Accel::MOST] {
+        let sized = self.sized.as_ref();
+        sized.map_or([1.0; Accel::MOST], |sized| {
+            sized.slowdowns(self.plan, chain)
+        })
+    }
+}
+
 fn demand(
     (profile, plan): (&ServiceProfile, &ServicePlan),
     rate_share: f64,
@@ -163,7 +174,7 @@ fn demand(
         };
         let mut demands = Vec::new();
         for (chain, planned) in chains.iter().zip(planned) {
-            let attempts = attempts(planned);
+            let (attempts, slowdowns) = (attempts(planned), chip.slowdowns(planned));
             found.started_chains += if phase > 0 { attempts } else { 0.0 };
             for operation in chain {
                 found.received += attempts * f64::from(u8::from(operation.operation.receives));
@@ -175,7 +186,8 @@ fn demand(
                 let of = found.operations.entry(name).or_default();
                 of.count += attempts;
                 of.core_ns += attempts * operation.cost.mean().as_ns_f64();
-                of.accelerator_ns += attempts * on_accelerator(operation, message, chip);
+                let time_ns = on_accelerator(operation, message, chip, &slowdowns);
+                of.accelerator_ns += attempts * time_ns;
             }
             if !planned.detached {
                 demands.push(demand_of(chain, planned, phase == 0, chip));
@@ -218,7 +230,7 @@ fn demand_of(
     chip: &Chip<'_>,
 ) -> ChainDemand {
     let plan = chip.plan;
-    let attempts = attempts(planned);
+    let (attempts, slowdowns) = (attempts(planned), chip.slowdowns(planned));
     let message = planned.message(0, 0, 0).mean;
     let callee = planned.calls.and_then(|index| plan.services.get(index));
     let pause = planned.retry.map_or(0.0, |retry| retry.backoff.as_ns_f64());
@@ -232,7 +244,7 @@ fn demand_of(
         let call = &operation.operation;
         found.operations += attempts;
         found.core_ns += attempts * operation.cost.mean().as_ns_f64();
-        found.accelerator_ns += attempts * on_accelerator(operation, message, chip);
+        found.accelerator_ns += attempts * on_accelerator(operation, message, chip, &slowdowns);
         let waits = call.accel == Accel::Tcp && call.receives;
         if waits && !first && planned.calls.is_none() {
             let wait = plan.mean_wait_in(planned, &call.trace);
@@ -242,18 +254,23 @@ fn demand_of(
     found
 }
 
-/// The time of an operation on its accelerator; without a measured size its input has `message`.
-fn on_accelerator(operation: &OperationProfile, message: Bytes, chip: &Chip<'_>) -> f64 {
+/// The time of an operation on its accelerator, in ns; without a measured size its input has
+/// `message`. `slowdowns` are those of its chain.
+fn on_accelerator(
+    operation: &OperationProfile,
+    message: Bytes,
+    chip: &Chip<'_>,
+    slowdowns: &[f64; Accel::MOST],
+) -> f64 {
     let (accel, on_core) = (operation.operation.accel, operation.cost.mean());
-    let server = chip.server;
-    let input = operation.payload.map_or(message, |payload| payload.input);
-    if !server.is_sped_up(accel) {
-        return server.accelerated_input(accel, on_core, input).as_ns_f64();
+    if !chip.server.is_sped_up(accel) {
+        let input = operation.payload.map_or(message, |payload| payload.input);
+        let time = chip.server.accelerated_input(accel, on_core, input);
+        return time.as_ns_f64();
     }
     let time = match chip.plan.own_speedup(accel) {
         Some(speedup) => on_core.scale(1.0 / speedup),
-        None => server.accelerated(accel, on_core),
+        None => chip.server.accelerated(accel, on_core),
     };
-    let sized = chip.sized.as_ref();
-    time.as_ns_f64() / sized.map_or(1.0, |sized| sized.over_mean(accel, input))
+    time.as_ns_f64() * slowdowns[accel.index()]
 }

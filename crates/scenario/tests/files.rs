@@ -343,7 +343,7 @@ const REFUSED: &[(&str, &str, &str)] = &[
     (
         "waits = { looked =",
         "waits = { loked =",
-        "workload.services[0].waits.loked = 'loked': must be T1, ",
+        "workload.services[0].waits.loked = 'loked': must be one of 21 known names, did you mean looked?",
     ),
     (
         "trace = \"T2\"",

@@ -5,7 +5,7 @@ use accelflow_units::{Bytes, Time};
 
 use super::chain_walk::{Visit, walk};
 use crate::config::Config;
-use crate::plan::{ChainPlan, Form, PhasePlan, Plan};
+use crate::plan::{ChainPlan, Form, Operation, PhasePlan, Plan};
 
 /// The dependence of accelerators' speedups on payload sizes.
 ///
@@ -44,9 +44,13 @@ impl SizedSpeedups {
         let loaded = loaded.filter_map(|service| plan.services.get(service));
         for phase in loaded.flat_map(|service| &service.phases) {
             if let PhasePlan::Chains(chains) = phase {
-                chains
-                    .iter()
-                    .for_each(|chain| add_shares(plan, chain, half, &mut sums));
+                for chain in chains {
+                    each_operation(plan, chain, &mut |accel, operation| {
+                        let (sum, count): &mut Shares = &mut sums[accel.index()];
+                        *sum += share(operation.input, half);
+                        *count += 1;
+                    });
+                }
             }
         }
         let endless = |(sum, count)| if count > 0 { count as f64 / sum } else { 1.0 };
@@ -62,10 +66,24 @@ impl SizedSpeedups {
     pub fn over_mean(&self, accel: Accel, size: Bytes) -> f64 {
         self.endless[accel.index()] * share(size, self.half)
     }
+
+    /// Returns how many times as long as with the mean speedup the operations of `chain` take, by
+    /// [`Accel::index`]. The result is a mean over the sizes of drawn messages, weighted by the
+    /// operations' times on a core; 1 for accelerators that the most common path does not call.
+    pub fn slowdowns(&self, plan: &Plan, chain: &ChainPlan) -> [f64; Accel::MOST] {
+        let mut sums = [(0.0, 0.0); Accel::MOST];
+        each_operation(plan, chain, &mut |accel, operation| {
+            let core = operation.core.as_ns_f64();
+            let (slowed, all) = &mut sums[accel.index()];
+            *slowed += core / self.over_mean(accel, operation.input);
+            *all += core;
+        });
+        sums.map(|(slowed, all)| if all > 0.0 { slowed / all } else { 1.0 })
+    }
 }
 
-/// Adds the shares of the operations of a chain.
-fn add_shares(plan: &Plan, chain: &ChainPlan, half: Bytes, sums: &mut [Shares; Accel::MOST]) {
+/// Calls `take` with the operations of a chain's most common path, for many drawn messages.
+fn each_operation(plan: &Plan, chain: &ChainPlan, take: &mut dyn FnMut(Accel, Operation)) {
     walk(plan, chain, Time::ZERO, &mut |visit| {
         let Visit {
             accel,
@@ -73,14 +91,11 @@ fn add_shares(plan: &Plan, chain: &ChainPlan, half: Bytes, sums: &mut [Shares; A
             receives,
             ordinal,
         } = visit;
-        let sum = &mut sums[accel.index()];
         for number in 0..DRAWS {
             let message = chain.message(ordinal, 0, number);
             // Messages before compression, as most operations see them.
-            let operation = chain.operation(trace, accel, receives, message, Form::PLAIN);
-            if let Some(operation) = operation {
-                sum.0 += share(operation.input, half);
-                sum.1 += 1;
+            if let Some(operation) = chain.operation(trace, accel, receives, message, Form::PLAIN) {
+                take(accel, operation);
             }
         }
         Time::ZERO
