@@ -161,10 +161,6 @@ NEITHER = [
     ("study", GRID.replace("study/1", "plan/1")),
     ("study", GRID + "scenario.seed = 3\n"),
     ("study", GRID + "scenario.chips = []\n"),
-    ("study", GRID + "scenario.slo_us.Login = 0\n"),
-    ("study", GRID + "scenario.slo_us.Login = 1e10\n"),
-    ("study", REQUESTS + "scenario.rates_rps.Login = -1\n"),
-    ("study", REQUESTS + "scenario.rates_rps.Login = 'many'\n"),
     ("study", GRID + "axes.seed = [1]\n"),
     ("study", GRID + "axes.config = [1]\n"),
     ("study", GRID + "axes.config.pes.TPC = [1]\n"),
@@ -221,6 +217,19 @@ def test_what_the_reader_accepts_fits(kind: str, text: str, tmp_path: Path) -> N
 def test_what_the_reader_refuses_does_not_fit(kind: str, text: str, tmp_path: Path) -> None:
     assert not reads(kind, text, tmp_path)
     assert not fits(kind, text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        GRID + "scenario.slo_us.Login = 0\n",
+        GRID + "scenario.slo_us.Login = 1e10\n",
+        REQUESTS + "scenario.rates_rps.Login = -1\n",
+        REQUESTS + "scenario.rates_rps.Login = 'many'\n",
+    ],
+)
+def test_rates_and_slos_out_of_range_do_not_fit(text: str) -> None:
+    assert not fits("study", text)
 
 
 def test_rates_may_be_those_of_a_workloads_file() -> None:

@@ -119,24 +119,17 @@ NEAR = {
 }
 
 
-@pytest.mark.parametrize("half_bytes", [0, 4096])
-def test_on_an_idle_server_closed_forms_are_near_the_simulation(half_bytes: int):
+def test_on_an_idle_server_closed_forms_are_near_the_simulation():
     names = accelflow.simulation.services("socialnetwork")
-    config = {"accelerator.speedup_half_bytes": half_bytes}
-    planned = plan(
-        rates_rps=dict.fromkeys(names, 1_000.0),
-        systems=tuple(NEAR),
-        scenario={"profile": "paper", "config": config},
-    )
+    planned = plan(rates_rps=dict.fromkeys(names, 1_000.0), systems=tuple(NEAR))
     needed = demands(planned, None)
     found = accelflow.compare(
         "socialnetwork",
         profile="paper",
         orchestrators=list(NEAR),
-        config=config,
-        placement="colocated",
+        placement="isolated",
         arrivals="poisson",
-        rate_rps=10.0,
+        rate_rps=50.0,
         requests=500,
     )
     ratios = {}
@@ -148,6 +141,22 @@ def test_on_an_idle_server_closed_forms_are_near_the_simulation(half_bytes: int)
             )
             assert least <= ratios[system, service.service] <= most, ratios
     assert len(ratios) == 5 * 8
+
+
+@pytest.mark.parametrize("half_bytes", [2_048, 65_536])
+def test_capacities_count_that_speedups_depend_on_sizes(half_bytes: int):
+    config = {"accelerator.speedup_half_bytes": half_bytes, "accelerator.pes": 1}
+    planned = plan(
+        systems=("accelflow",),
+        scenario={"profile": "paper", "sizes": "fleet", "config": config},
+        requests=500,
+    )
+    row = answer(planned, simulate=True)["accelflow"]
+    loads = [row[kind]["load_per_server_ratio"] for kind in ("closed_form", "simulated")]
+    assert row["closed_form"]["binding"]["text"] == "TCP elements"
+    assert loads[0] / loads[1] == pytest.approx(1.0, abs=0.15)
+    # With the mean speedup for every size, it would be this.
+    assert loads[0] < 0.6 * 0.175
 
 
 def test_response_times_are_infinite_while_any_resource_is_overloaded():
@@ -312,11 +321,11 @@ def test_the_example_answers_in_closed_form():
         ("limits = {utilization_ratio = 1.5}", "limits.utilization_ratio = 1.5: must be a number"),
         (
             "limits = {spare = 1}",
-            "limits key = 'spare': must be utilization_ratio or spare_servers",
+            "limits.spare = 1: must be left out: limits has only the keys utilization_ratio, spare",
         ),
         (
             "chip = {fil = 'x.toml'}",
-            "chip key = 'fil': must be file, price, rest_w",
+            "chip.fil = 'x.toml': must be left out: chip has only the keys file, price, rest_w",
         ),
         (
             "server = {rest_w = 100}",
@@ -383,7 +392,7 @@ def test_plans_made_in_python_take_any_form_of_workload(tmp_path: Path) -> None:
     written.write_text(head)
     assert sizing.read_plan(written) == sizing.Plan(workload=file)
     written.write_text(f"{head}rates_rps = {{}}\nrelative_error = {{}}\n")
-    with pytest.raises(InputError, match=r"rates_rps = \{\}: must be a table with each service's"):
+    with pytest.raises(InputError, match=r"rates_rps = \{\}: must be a table of each service's"):
         sizing.read_plan(written)
     written.write_text(f"{head}relative_error = {{}}\n")
     assert sizing.read_plan(written).relative_error == {}
