@@ -147,7 +147,7 @@ def test_the_recording_of_a_plan_is_a_file_relative_to_it_and_has_its_costs(
             "recording = 'none.json'",
             "scenario.recording = 'none.json': must be a file that can be read: No such file",
         ),
-        ("[server]", "[chip]\nconfig = 3\n[server]", "chip.config is given: must be left out: "),
+        ("[server]", "[chip]\nconfig = 3\n[server]", "chip.config is given: must be left out; "),
         ("[server]", "[chip]\nfile = 3\n[server]", "chip.file = 3: must be text: the path"),
     ],
 )
