@@ -196,8 +196,8 @@ pub fn follow<T>(wanted: bool, work: impl FnOnce() -> T) -> (T, Option<Trail>) {
 }
 
 /// Adds `chain` (traces that have just run) to this thread's [`Trail`] as a phase. The phase of
-/// application logic before it ends at `begun`, the [`thread_time`](crate::thread_time) at which
-/// the chain began. Does nothing if this thread records no trail.
+/// application logic before it ends at `begun`, the [`thread_time`] at which the chain began. Does
+/// nothing if this thread records no trail.
 pub fn add(begun: Duration, chain: TrailChain) {
     add_phase(begun, vec![chain]);
 }
@@ -216,8 +216,8 @@ pub fn collect<T>(wanted: bool, work: impl FnOnce() -> T) -> (T, Vec<TrailChain>
 }
 
 /// Adds `chains`, which ran in parallel on other threads, to this thread's [`Trail`] as one phase.
-/// `begun` is this thread's [`thread_time`](crate::thread_time) when they began. Does nothing if
-/// `chains` is empty, or if this thread records no trail.
+/// `begun` is this thread's [`thread_time`] when they began. Does nothing if `chains` is empty, or
+/// if this thread records no trail.
 pub fn add_parallel(begun: Duration, chains: Vec<TrailChain>) {
     if !chains.is_empty() {
         add_phase(begun, chains);
