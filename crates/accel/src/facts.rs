@@ -4,8 +4,8 @@ use std::borrow::Borrow;
 use std::fmt;
 use std::sync::Arc;
 
-/// The name of a fact, which is a value of a message that branches of a trace test. The name is a
-/// constant of the program, such as `hit`, or a shared text, such as the name of a field in a
+/// The name of a fact. A fact is a value of a message, and branches of traces test it. The name is
+/// a constant of the program, such as `hit`, or a shared text, such as the name of a field in a
 /// schema.
 #[derive(Clone)]
 pub enum FactName {

@@ -13,8 +13,8 @@ const UNITS: [&str; 8] = ["rps", "us", "ns", "ms", "s", "bytes", "ratio", "w"];
 ///
 /// Names have parts separated by dots, such as `accelerator.pes`. The result has the known names
 /// that end in the last part of `name` (`pes` finds `accelerator.pes`), or begin with all parts of
-/// `name`. If there are none, the result has the known names whose last part is spelt nearly like
-/// that of `name`, or is that part with a unit (`rate` finds `rate_rps`).
+/// `name`. If no known name does, the result has the known names whose last part has a similar
+/// spelling (`pes.TPC` finds `pes.TCP`), or adds only a unit (`rate` finds `rate_rps`).
 ///
 /// Case is ignored, and `-` and blanks count as `_`.
 pub fn similar<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> Vec<&'k str> {

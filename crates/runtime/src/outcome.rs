@@ -163,7 +163,7 @@ impl Step {
 
 impl Outcome {
     /// Returns the result of the trace for the core that began the run: the first element of
-    /// `arrivals`, or `None` if there is none.
+    /// `arrivals`. Returns `None` if `arrivals` is empty.
     ///
     /// If [`TraceHandle::next_arrival`](crate::TraceHandle::next_arrival) has already returned this
     /// result, `arrivals` no longer has it. The first element is then the result of a fork (a

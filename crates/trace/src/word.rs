@@ -24,8 +24,8 @@ use crate::{Accel, Transform};
 
 /// The number of nibbles (4-bit units) in a trace word, the 8-byte unit of compiled traces.
 pub const NIBBLES: usize = 16;
-/// The largest number of 8-byte words in a trace memory, as many as 12-bit addresses can reach:
-/// 4,096 words, 32 KiB.
+/// The largest number of 8-byte words in a trace memory: 4,096 words (32 KiB), since an address has
+/// 12 bits.
 pub const MAX_WORDS: usize = 1 << 12;
 
 const OP_END: u8 = 0x0;

@@ -28,7 +28,10 @@ REPORT: Final[Callable[[Callable[..., Any]], Callable[..., Any]]] = click.option
 
 
 def check_report(report_file: Path | None) -> None:
-    """Raise InputError if no page can be written to `report_file`; do nothing if that is None."""
+    """Raise InputError if the page of ``--report`` cannot be written to the file `report_file`.
+
+    None, for a command without ``--report``, is never refused.
+    """
     if report_file is not None:
         check_file(report_file, "--report")
 

@@ -196,10 +196,10 @@ def with_samples(file: Path, run: Callable[[Callable[[pa.Table], None]], Compari
 def rounds_shown(
     console: Console, asked: Precision | None
 ) -> Callable[[int, Reached], None] | None:
-    """Return a function that prints which precision the runs have reached; None if `asked` is None.
+    """Return a function that prints the precision that the runs have reached.
 
-    It is called after each prolongation of the runs, with the number of requests of each service
-    and the precision reached.
+    The function is called after each prolongation of the runs, with the number of requests of each
+    service and the precision reached. Without a requested precision (`asked`), returns None.
     """
     if asked is None:
         return None

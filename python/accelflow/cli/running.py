@@ -53,9 +53,10 @@ def worker_options(command: _Command) -> _Command:
 
 @contextmanager
 def runner_at(cluster: str | None, workers: int | None) -> Iterator[Runner | None]:
-    """Yield a runner that simulates on the machines of `cluster`; None if `cluster` is None.
+    """Yield a runner, which simulates on the machines of `cluster`.
 
-    Without a runner, a study simulates in threads of this process. Raises InputError if `cluster`
+    If `cluster` is None, yields None instead: the study then simulates in threads of this process.
+    Raises InputError if `cluster`
     and `workers` are both given, and for the reasons of
     :func:`accelflow.studies.cluster.on_cluster`.
     """

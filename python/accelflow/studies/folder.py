@@ -134,10 +134,11 @@ class Folder:
         return place
 
     def rows(self, keys: Iterable[str]) -> pa.Table | None:
-        """Return the results (rows) of the simulations with `keys`; None if there are none.
+        """Return the stored rows of results of the simulations with `keys`.
 
-        Only the files with these rows are read. If two files have the same simulation, one of them
-        counts. Raises AccelflowError for a damaged file.
+        Returns None if the folder has no results of these simulations. Reads only the files that
+        have some. If two files have the same simulation, one of the files counts. Raises
+        AccelflowError for a damaged file.
         """
         import pyarrow as pa  # noqa: PLC0415 (slow to load)
         import pyarrow.compute as pc  # noqa: PLC0415 (slow to load)
