@@ -190,7 +190,7 @@ fn demand(
                 of.accelerator_ns += attempts * time_ns;
             }
             if !planned.detached {
-                demands.push(demand_of(chain, planned, phase == 0, chip));
+                demands.push(demand_of(chain, planned, phase == 0, chip, &slowdowns));
             }
         }
         found.phases.push(demands);
@@ -228,9 +228,10 @@ fn demand_of(
     planned: &ChainPlan,
     first: bool,
     chip: &Chip<'_>,
+    slowdowns: &[f64; Accel::MOST],
 ) -> ChainDemand {
     let plan = chip.plan;
-    let (attempts, slowdowns) = (attempts(planned), chip.slowdowns(planned));
+    let attempts = attempts(planned);
     let message = planned.message(0, 0, 0).mean;
     let callee = planned.calls.and_then(|index| plan.services.get(index));
     let pause = planned.retry.map_or(0.0, |retry| retry.backoff.as_ns_f64());
@@ -244,7 +245,7 @@ fn demand_of(
         let call = &operation.operation;
         found.operations += attempts;
         found.core_ns += attempts * operation.cost.mean().as_ns_f64();
-        found.accelerator_ns += attempts * on_accelerator(operation, message, chip, &slowdowns);
+        found.accelerator_ns += attempts * on_accelerator(operation, message, chip, slowdowns);
         let waits = call.accel == Accel::Tcp && call.receives;
         if waits && !first && planned.calls.is_none() {
             let wait = plan.mean_wait_in(planned, &call.trace);
