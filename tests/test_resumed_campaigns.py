@@ -26,7 +26,7 @@ import os, signal, sys
 from accelflow import simulation
 from accelflow.cli import main
 
-ran, simulate = [], simulation.run
+ran, simulate = [], simulation.run_sampled
 
 def killed(*given, **options):
     if len(ran) == 4:
@@ -34,7 +34,7 @@ def killed(*given, **options):
     ran.append(1)
     return simulate(*given, **options)
 
-simulation.run = killed
+simulation.run_sampled = killed
 main()
 """
 
@@ -45,8 +45,8 @@ class Simulations:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.ran: list[simulation.Scenario] = []
         self.most: int | None = None
-        self._run = simulation.run
-        monkeypatch.setattr(simulation, "run", self._counted)
+        self._run = simulation.run_sampled
+        monkeypatch.setattr(simulation, "run_sampled", self._counted)
 
     def _counted(self, scenario: simulation.Scenario, **options: Any) -> Any:
         if len(self.ran) == self.most:

@@ -1264,15 +1264,18 @@ def scenario_run(
     options: tuple[int, float, int, bool | None, int],
     progress: Callable[[int, int], object] | None = None,
     others: list[Any] = ...,
-) -> tuple[str, list[tuple[int, str, list[tuple[str, bytes]]]]]:
-    """Simulate a scenario (JSON), and return its results (JSON) and samples of its requests.
+) -> tuple[str, list[tuple[int, int, bytes]], list[tuple[int, str, list[tuple[str, bytes]]]]]:
+    """Simulate a scenario; return its results (JSON), longest response times and single requests.
 
     `options` are (number of threads; fraction of each service's response times, the longest ones,
-    that the results list, 0 to 1; largest number of samples of each service under each system;
+    that are returned, 0 to 1; largest number of samples of each service under each system;
     whether percentiles are exact, where None means exact up to 10,000,000 requests of a service;
     largest number of time intervals for which the results list utilization, where less than 2 means
-    none). Each item of the returned list has the samples of one service under one system: (index of
-    the system in the results, service, columns of 8-byte values by name). `others` are additional
+    none). Each item of the first list has the longest response times of one service under one
+    system: (index of the system in the results, index of the service, times in us as 8-byte
+    floating-point numbers, longest first). Each item of the second list has the samples of one
+    service under one system: (index of the system in the results, service, columns of 8-byte values
+    by name). Numbers are in the machine's byte order. `others` are additional
     systems in Python (`accelflow.policies.System`). `progress` is called with the number of
     finished requests and the total number; an exception that it raises ends the simulation. Use
     `accelflow.simulation.run`. Raises AccelflowError if the simulation fails.

@@ -231,7 +231,6 @@ class _Replications:
             use += found.pop("use_over_time", ())
             if self.asked is not None:
                 _check_unsaturated(found, self.asked)
-                _pack_tails(found)
             results.append(found)
             if self.samples_to is None:
                 by_seed[seed] = sampled
@@ -445,16 +444,6 @@ def _kept_runs(place: str | PathLike[str] | None, runs: _Replications) -> KeptRu
         )
         raise refused("keep_in", str(place), allowed)
     return KeptRuns(file_path("keep_in", place))
-
-
-def _pack_tails(results: Mapping[str, Any]) -> None:
-    """Keep the response times of `results` as arrays, in a quarter of a list's memory."""
-    import numpy as np  # noqa: PLC0415 (slow to load)
-
-    for system in results["systems"]:
-        for service in system["services"]:
-            if "tail_us" in service:
-                service["tail_us"] = np.array(service["tail_us"])
 
 
 def _intervals(comparison: Comparison, name: str) -> dict[str, tuple[float, float]]:

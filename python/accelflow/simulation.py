@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
@@ -164,14 +165,18 @@ def run(  # noqa: PLR0913 (settings, by name)
     if not number or not 0.0 <= tail_share <= 1.0:
         raise refused("tail_share", tail_share, "must be a number from 0 to 1")
     others = systems_in_python(policies, orchestrators)
-    return run_sampled(
+    results, _ = run_sampled(
         scenario,
         threads=threads,
         progress=progress,
         tail_share=tail_share,
         exact=exact,
         others=others,
-    )[0]
+    )
+    for service in (row for system in results["systems"] for row in system["services"]):
+        if "tail_us" in service:
+            service["tail_us"] = service["tail_us"].tolist()
+    return results
 
 
 def run_sampled(  # noqa: PLR0913 (options, by name)
@@ -187,6 +192,7 @@ def run_sampled(  # noqa: PLR0913 (options, by name)
 ) -> tuple[dict[str, Any], list[Sampled]]:
     """Simulate as :func:`run`; return the results, and up to `samples` single requests per service.
 
+    The response times ``tail_us`` of services are arrays (`array.array`) instead of lists.
     With `use_intervals` of 2 or more, the results also have ``use_over_time``: the utilisation of
     each server's resources in at most this many intervals (:func:`accelflow.report.use.read_use`).
     `others` are systems in Python (:func:`accelflow.policies.systems_in_python`).
@@ -201,10 +207,12 @@ def run_sampled(  # noqa: PLR0913 (options, by name)
     others = list(others)
     options = (threads, tail_share, samples, exact, use_intervals)
     with refusals():
-        text, found = _native.scenario_run(
+        text, tails, found = _native.scenario_run(
             document(scenario), scenario.recording, options, progress, others
         )
     results = json.loads(text)
+    for system, service, times in tails:
+        results["systems"][system]["services"][service]["tail_us"] = array("d", times)
     kept = {key: results[key] for key in ("use_over_time",) if key in results}
     return _results(scenario, asked, results) | _in_python(others) | kept, found
 

@@ -12,9 +12,31 @@ use serde_json::{Value, json};
 use crate::run::ScenarioResult;
 
 impl ScenarioResult {
+    /// Returns the longest response times in us, longest first, as (index of the system, index of
+    /// the service, times).
+    ///
+    /// The share of the response times is [`RunOptions::tail_share`](crate::RunOptions); there is
+    /// no item if it is 0. The times are empty if response times were counted in bins, which
+    /// [`to_json`](Self::to_json) has.
+    pub fn tails(&self) -> impl Iterator<Item = (usize, usize, Vec<f64>)> {
+        let systems = self.systems.iter().enumerate();
+        systems
+            .filter(|_| self.has_tails)
+            .flat_map(|(system, result)| {
+                let services = result.services.iter().enumerate();
+                services.map(move |(service, row)| {
+                    let times = row.tail.iter().map(|time| time.as_us_f64());
+                    (system, service, times.collect())
+                })
+            })
+    }
+
     /// Returns the results as JSON: the fields `systems`, `profile_parameters` and `cohort_links`
     /// of the schema `accelflow.compare/1`, and `percentiles` and `use_over_time` if there are such
     /// data.
+    ///
+    /// The field `tail_us` of services is left out: it would be most of the text, and
+    /// [`tails`](Self::tails) has it.
     pub fn to_json(&self) -> Value {
         let mut systems: Vec<Value> = self
             .systems
@@ -63,15 +85,11 @@ impl ScenarioResult {
     /// All services under one orchestrator.
     fn system_json(&self, system: &SystemResult) -> Value {
         let mut services: Vec<Value> = system.services.iter().map(service_json).collect();
-        if self.has_tails {
+        if self.has_tails && self.binned {
             for (row, result) in services.iter_mut().zip(&system.services) {
-                let tail = result.tail.iter().map(|time| time.as_us_f64());
-                row["tail_us"] = tail.collect::<Vec<f64>>().into();
-                if self.binned {
-                    let bins = result.tail_bins.iter();
-                    let bins = bins.map(|&(time, count)| json!([time.as_us_f64(), count]));
-                    row["tail_bins"] = bins.collect::<Vec<Value>>().into();
-                }
+                let bins = result.tail_bins.iter();
+                let bins = bins.map(|&(time, count)| json!([time.as_us_f64(), count]));
+                row["tail_bins"] = bins.collect::<Vec<Value>>().into();
             }
         }
         json!({"orchestrator": system.orchestrator, "services": services})

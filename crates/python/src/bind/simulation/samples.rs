@@ -1,4 +1,5 @@
-//! The measurements of single requests as columns of a table, for `accelflow.report.samples`.
+//! The measurements of single requests: columns of a table for `accelflow.report.samples`, and
+//! response times.
 
 use accelflow_scenario::ScenarioResult;
 use accelflow_sim::stats::{Part, Sample};
@@ -11,6 +12,10 @@ type Column<'py> = (String, Bound<'py, PyBytes>);
 /// The samples of a service under a system: the system's index in the results, the service, and
 /// columns of 8-byte values. The column `request` has unsigned integers, the others floats in us.
 pub(crate) type Samples<'py> = (usize, String, Vec<Column<'py>>);
+
+/// The longest response times of a service under a system: the system's index in the results, the
+/// service's index in the system's results, and times in us (floats in the machine's byte order).
+pub(crate) type Tail<'py> = (usize, usize, Bound<'py, PyBytes>);
 
 /// The samples of `outcome`, at most `most` of each service; nothing if it is 0.
 pub(crate) fn columns(
@@ -29,6 +34,20 @@ pub(crate) fn columns(
         }
     }
     Ok(found)
+}
+
+/// The longest response times of each service under each system, if any were asked for.
+pub(crate) fn tails<'py>(py: Python<'py>, outcome: &ScenarioResult) -> PyResult<Vec<Tail<'py>>> {
+    let bytes = |(system, service, times): (usize, usize, Vec<f64>)| {
+        let bytes = PyBytes::new_with(py, 8 * times.len(), |bytes| {
+            for (place, time) in bytes.chunks_exact_mut(8).zip(&times) {
+                place.copy_from_slice(&time.to_ne_bytes());
+            }
+            Ok(())
+        })?;
+        Ok((system, service, bytes))
+    };
+    outcome.tails().map(bytes).collect()
 }
 
 fn of_service<'py>(py: Python<'py>, samples: &[Sample]) -> PyResult<Vec<Column<'py>>> {

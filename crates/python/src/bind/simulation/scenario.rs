@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use crate::bind::simulation::policies::{PythonSystem, raised};
 use crate::bind::simulation::progress::Progress;
-use crate::bind::simulation::samples::{Samples, columns};
+use crate::bind::simulation::samples::{Samples, Tail, columns, tails};
 use crate::errors::failure;
 use crate::refused::refused;
 
@@ -79,9 +79,11 @@ pub(crate) fn scenario_hash(document: &str, recording: Option<String>) -> PyResu
     checked(document, recording)?.hash().map_err(refused)
 }
 
-/// Simulates a scenario (JSON), and returns its results (JSON) and samples of its requests.
+/// Simulates a scenario (JSON), and returns its results (JSON), its longest response times, and
+/// samples of its requests.
 ///
-/// `options` are (number of threads; fraction of the longest response times to list, 0 to 1;
+/// The longest response times of a service are (index of the system in the results, index of the
+/// service, times in us as 8-byte floating-point numbers). `options` are (number of threads; fraction of the longest response times to list, 0 to 1;
 /// largest number of samples of a service; whether percentiles are exact, None for up to 10,000,000
 /// requests; largest number of time intervals of utilization). A samples tuple is (index of the
 /// system in the results, service, columns of 8-byte values by name). `others` are additional
@@ -97,7 +99,7 @@ pub(crate) fn scenario_run<'py>(
     options: (usize, f64, u64, Option<bool>, usize),
     progress: Option<Py<PyAny>>,
     others: Vec<Bound<'py, PyAny>>,
-) -> PyResult<(String, Vec<Samples<'py>>)> {
+) -> PyResult<(String, Vec<Tail<'py>>, Vec<Samples<'py>>)> {
     let others: Vec<PythonSystem> = others
         .iter()
         .map(PythonSystem::new)
@@ -127,7 +129,8 @@ pub(crate) fn scenario_run<'py>(
     let outcome = outcome.map_err(|error| raised(py, error))?;
     let outcome = outcome.ok_or_else(|| failure("the simulation was interrupted"))?;
     let text = outcome.to_json().to_string();
-    Ok((text, columns(py, outcome, samples)?))
+    let tails = tails(py, &outcome)?;
+    Ok((text, tails, columns(py, outcome, samples)?))
 }
 
 /// Returns the core time and accelerator time of one request to each service, as JSON.
