@@ -44,11 +44,14 @@ impl RecordOptions {
     /// Creates options with default numbers: 10 rounds, 32 samples and 8 repetitions. So every step
     /// of a service is measured 10 * 32 * 8 = 2,560 times. Such a recording takes some seconds.
     /// `machine` and `date` describe the recording.
+    ///
+    /// In a build with debug assertions there is 1 repetition: that build is much slower, and its
+    /// costs are those of no program that is used.
     pub fn new(machine: &str, date: &str) -> RecordOptions {
         RecordOptions {
             seed: 1,
             samples: 32,
-            repetitions: 8,
+            repetitions: if cfg!(debug_assertions) { 1 } else { 8 },
             rounds: 10,
             machine: machine.to_owned(),
             date: date.to_owned(),
