@@ -2,6 +2,7 @@
 
 import dataclasses
 import itertools
+import json
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -118,6 +119,7 @@ def test_the_engines_tail_is_that_of_its_percentiles() -> None:
     experiment = uniq_id(2_000)
     (row,) = simulation.run(experiment, threads=1, tail_share=0.1)["systems"][0]["services"]
     assert len(row["tail_us"]) == 180
+    assert json.loads(json.dumps(row["tail_us"])) == sorted(row["tail_us"], reverse=True)
     assert pooled("p99_us", [row]) == row["p99_us"] == row["tail_us"][18]
     (row,) = simulation.run(experiment, threads=1)["systems"][0]["services"]
     assert "tail_us" not in row

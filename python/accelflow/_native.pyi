@@ -1275,10 +1275,10 @@ def scenario_run(
     system: (index of the system in the results, index of the service, times in us as 8-byte
     floating-point numbers, longest first). Each item of the second list has the samples of one
     service under one system: (index of the system in the results, service, columns of 8-byte values
-    by name). Numbers are in the machine's byte order. `others` are additional
-    systems in Python (`accelflow.policies.System`). `progress` is called with the number of
-    finished requests and the total number; an exception that it raises ends the simulation. Use
-    `accelflow.simulation.run`. Raises AccelflowError if the simulation fails.
+    by name). Numbers are in the machine's byte order. `others` are additional systems in Python
+    (`accelflow.policies.System`). `progress` is called with the number of finished requests and the
+    total number; an exception that it raises ends the simulation. Use `accelflow.simulation.run`.
+    Raises AccelflowError if the simulation fails.
     """
 
 @final

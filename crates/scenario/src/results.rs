@@ -12,12 +12,12 @@ use serde_json::{Value, json};
 use crate::run::ScenarioResult;
 
 impl ScenarioResult {
-    /// Returns the longest response times in us, longest first, as (index of the system, index of
-    /// the service, times).
+    /// Returns the longest response times of each service under each system: (index of the system,
+    /// index of the service, times in us, longest first).
     ///
-    /// The share of the response times is [`RunOptions::tail_share`](crate::RunOptions); there is
-    /// no item if it is 0. The times are empty if response times were counted in bins, which
-    /// [`to_json`](Self::to_json) has.
+    /// [`RunOptions::tail_share`](crate::RunOptions::tail_share) is the share of the response times
+    /// that is returned; if it is 0, there are no items. If response times were counted in bins,
+    /// the times are empty, and [`to_json`](Self::to_json) has the bins.
     pub fn tails(&self) -> impl Iterator<Item = (usize, usize, Vec<f64>)> {
         let systems = self.systems.iter().enumerate();
         systems
@@ -35,8 +35,8 @@ impl ScenarioResult {
     /// of the schema `accelflow.compare/1`, and `percentiles` and `use_over_time` if there are such
     /// data.
     ///
-    /// The field `tail_us` of services is left out: it would be most of the text, and
-    /// [`tails`](Self::tails) has it.
+    /// Response times are not in it, since they would be most of the text;
+    /// [`tails`](Self::tails) returns them.
     pub fn to_json(&self) -> Value {
         let mut systems: Vec<Value> = self
             .systems

@@ -116,13 +116,14 @@ class Runner:
     def _simulate(self, key: str, experiment: simulation.Scenario, whole: bool) -> None:
         share = 1.0 if whole else tail_share(experiment)
         saved = self._kept.find(experiment, share) if self._kept is not None else None
-        results = saved
-        if results is None:
+        if saved is not None:
+            results = saved
+        else:
             results, _ = simulation.run_sampled(
                 experiment, threads=1, progress=self._stop.look, tail_share=share
             )
-        if self._kept is not None and saved is None:
-            self._kept.add(experiment, results, share)
+            if self._kept is not None:
+                self._kept.add(experiment, results, share)
         results["dwell_s"] = dwell_s(experiment)
         services = results["systems"][0]["services"]
         for service in services:

@@ -45,8 +45,8 @@ impl RecordOptions {
     /// of a service is measured 10 * 32 * 8 = 2,560 times. Such a recording takes some seconds.
     /// `machine` and `date` describe the recording.
     ///
-    /// In a build with debug assertions there is 1 repetition: that build is much slower, and its
-    /// costs are those of no program that is used.
+    /// A build with debug assertions has 1 repetition, 320 measurements of a step: it runs many times
+    /// slower, and its recordings serve tests alone.
     pub fn new(machine: &str, date: &str) -> RecordOptions {
         RecordOptions {
             seed: 1,

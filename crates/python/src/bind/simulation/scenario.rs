@@ -79,14 +79,14 @@ pub(crate) fn scenario_hash(document: &str, recording: Option<String>) -> PyResu
     checked(document, recording)?.hash().map_err(refused)
 }
 
-/// Simulates a scenario (JSON), and returns its results (JSON), its longest response times, and
-/// samples of its requests.
+/// Simulates a scenario (JSON); returns its results (JSON), longest response times and samples.
 ///
-/// The longest response times of a service are (index of the system in the results, index of the
-/// service, times in us as 8-byte floating-point numbers). `options` are (number of threads; fraction of the longest response times to list, 0 to 1;
+/// `options` are (number of threads; fraction of the longest response times to return, 0 to 1;
 /// largest number of samples of a service; whether percentiles are exact, None for up to 10,000,000
-/// requests; largest number of time intervals of utilization). A samples tuple is (index of the
-/// system in the results, service, columns of 8-byte values by name). `others` are additional
+/// requests; largest number of time intervals of utilization). A tuple of response times is (index
+/// of the system in the results, index of the service, times in us as 8-byte floating-point
+/// numbers, longest first). A samples tuple is (index of the system in the results, service,
+/// columns of 8-byte values by name). `others` are additional
 /// systems in Python (`accelflow.policies.System`). `progress` is called with the number of
 /// finished requests and the total number; an exception that it raises ends the simulation. Use
 /// `accelflow.simulation.run`. Raises AccelflowError if the simulation fails.
