@@ -125,6 +125,8 @@ def test_the_engines_tail_is_that_of_its_percentiles() -> None:
     assert "tail_us" not in row
     with pytest.raises(InputError, match=r"tail_share = 1.5: must be a number from 0 to 1"):
         simulation.run(experiment, tail_share=1.5)
+    with pytest.raises(InputError, match=r"exact = 'no': must be True, False or None"):
+        simulation.run(experiment, exact="no")  # type: ignore[arg-type]
 
 
 def test_services_count_the_requests_of_the_same_time() -> None:

@@ -148,8 +148,8 @@ def run(  # noqa: PLR0913 (settings, by name)
     number of completed requests and the total, over all simulations. With `tail_share` above 0 (up
     to 1), each service also has ``tail_us``: this share of its response times, longest first.
     Percentiles are exact up to 10,000,000 requests of a service. Beyond, or with `exact` False,
-    response times are counted in bins: ``percentiles`` has the relative error, and services have
-    ``tail_bins`` instead of ``tail_us``. If the scenario's costs are to be measured on this
+    response times are counted in bins: ``percentiles`` has the relative error, services have
+    ``tail_bins``, and ``tail_us`` is empty. If the scenario's costs are to be measured on this
     machine, the first comparison does so, which takes some seconds.
 
     `policies` and `orchestrators` are classes in Python, simulated together with the built-in
@@ -202,6 +202,8 @@ def run_sampled(  # noqa: PLR0913 (options, by name)
     check(scenario, threads)
     if progress is not None and not callable(progress):
         raise refused("progress", progress, "must be a function or None")
+    if exact is not None and not isinstance(exact, bool):
+        raise refused("exact", exact, "must be True, False or None")
     scenario = costed(scenario)
     asked = resolved(scenario)
     others = list(others)
