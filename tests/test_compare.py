@@ -473,6 +473,18 @@ def test_a_damaged_kept_recording_is_measured_anew(
     assert says == f"costs were measured and are kept in {kept}"
 
 
+def test_costs_of_another_build_are_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    places = []
+    for optimized in (True, False):
+        monkeypatch.setattr("accelflow._native.is_optimized", lambda found=optimized: found)
+        places.append(calibration.kept_recording())
+    assert places[0].parent == places[1].parent
+    assert places[0] != places[1]
+
+
 def test_an_interrupt_ends_a_long_comparison_without_files(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "accelflow", "compare", "socialnetwork", "--profile", "paper"]
     command += ["--requests", "2000000", "--out", str(tmp_path / "out")]

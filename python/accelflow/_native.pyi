@@ -67,6 +67,7 @@ __all__ = [
     "erlang_c",
     "executed_operations",
     "import_spans",
+    "is_optimized",
     "machine_name",
     "measure_bodies",
     "orchestrator_names",
@@ -1208,6 +1209,9 @@ def arcus_profile(
 
 def arcus_plan_schema() -> str:
     """Return the JSON Schema of ARCUS plan files, as text."""
+
+def is_optimized() -> bool:
+    """Return whether this build is one for users: without debug assertions."""
 
 def version() -> str:
     """Return the version of accelflow."""

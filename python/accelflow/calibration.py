@@ -2,7 +2,8 @@
 
 Measured times differ from run to run, so a comparison is only repeatable with constant costs. The
 first comparison measures and keeps a recording. Later ones use it until the user asks for a new
-one, or until accelflow's version or the machine changes.
+one, or until accelflow's version or the machine changes. Builds with debug assertions keep one of
+their own.
 
 Times also differ within a run. They are therefore measured in rounds, and the recording keeps the
 result of each round (docs/recording-format.md).
@@ -190,5 +191,7 @@ def kept_recording() -> Path:
     """Return the path of this machine's recording, whether or not it exists."""
     base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
     identity = f"{_native.version()} {_native.machine_name()} {os.cpu_count()}"
+    if not _native.is_optimized():  # its costs, many times as high, are no other build's
+        identity += " with debug assertions"
     digest = hashlib.sha256(identity.encode()).hexdigest()[:16]
     return Path(base) / "accelflow" / f"recording-{digest}.json"

@@ -142,13 +142,19 @@ mod _native {
     };
 
     #[pymodule_export]
-    use super::version;
+    use super::{is_optimized, version};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         crate::errors::set_defaults(module.py())?;
         module.gil_used(false)
     }
+}
+
+/// Returns whether this build is one for users: without debug assertions.
+#[pyfunction]
+fn is_optimized() -> bool {
+    !cfg!(debug_assertions)
 }
 
 /// Returns the version of accelflow.
