@@ -5,6 +5,8 @@ import gzip
 import http.server
 import socket
 import ssl
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -221,6 +223,46 @@ def test_a_slow_service_is_given_up(interface: Path) -> None:
                 waiting.result()
             assert it.value.reason == "cancelled"
         assert client.call("add", {"a": 1, "b": 1}) == 2
+
+
+#: The main thread makes a call, and Ctrl-C is pressed once the call waits in the given state.
+CTRL_C = """
+import os, signal, sys, threading, time
+from accelflow import Client
+from accelflow.client import CallLimits
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+state, interface, address = sys.argv[1:]
+client = Client(interface, address, limits=CallLimits(timeout_s=600.0, max_connections=1))
+
+def slow():
+    client.call("slow", {"a": 600_000})
+
+def press():
+    while getattr(client.connections, state) < 1 or client.connections.idle > 0:
+        time.sleep(0.001)
+    os.kill(os.getpid(), signal.SIGINT)
+
+if state == "waiting":
+    threading.Thread(target=slow).start()
+    while client.connections.open < 1:
+        time.sleep(0.001)
+threading.Thread(target=press).start()
+try:
+    slow()
+except KeyboardInterrupt:
+    state == "waiting" or print(client.call("add", {"a": 1, "b": 1}))
+    sys.stdout.flush()
+    os._exit(3)
+"""
+
+
+@pytest.mark.parametrize("state", ["open", "waiting"])
+def test_ctrl_c_ends_a_call_that_waits(state: str, interface: Path) -> None:
+    with apache_thrift(TBinaryProtocolAcceleratedFactory()) as port:
+        command = [sys.executable, "-c", CTRL_C, state, str(interface), f"127.0.0.1:{port}"]
+        done = subprocess.run(command, check=False, timeout=60, stdout=subprocess.PIPE, text=True)
+    assert (done.returncode, done.stdout) == (3, {"open": "2\n", "waiting": ""}[state])
 
 
 def test_a_load_ends_when_it_is_to(interface: Path) -> None:

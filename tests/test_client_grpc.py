@@ -1,6 +1,7 @@
 """Clients of gRPC in Python, and servers that no one here wrote."""
 
 import asyncio
+import signal
 import socket
 import subprocess
 import sys
@@ -211,6 +212,39 @@ def test_a_servers_limit_of_streams_is_kept(interface: Path, stubs: tuple[Any, A
 
         assert list(threads.map(call, range(200))) == [str(n) for n in range(200)]
         assert client.connections.open <= 2
+
+
+#: A call that the handler of a signal ends. Its own handle cancels no other calls.
+SIGNALLED = """
+import signal, sys
+from accelflow import Cancel, GrpcClient
+from accelflow.client import CallLimits
+
+class Signalled(Exception):
+    pass
+
+def handle(*_):
+    raise Signalled
+
+signal.signal(signal.SIGUSR1, handle)
+client = GrpcClient(sys.argv[1], sys.argv[2], limits=CallLimits(timeout_s=600.0))
+cancel = Cancel()
+try:
+    client.call("Slow", {"firstNumber": -1}, cancel=cancel)
+except Signalled:
+    assert not cancel.cancelled
+    print(client.call("Add", {"firstNumber": 1}, cancel=cancel))
+"""
+
+
+def test_a_signal_ends_a_call_that_waits(interface: Path, stubs: tuple[Any, Any]) -> None:
+    with grpcio(stubs) as (port, shop):
+        command = [sys.executable, "-c", SIGNALLED, str(interface), f"127.0.0.1:{port}"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+            assert shop.begun.wait(60)
+            process.send_signal(signal.SIGUSR1)
+            assert process.communicate(timeout=60) == ("{'sum': '1'}\n", None)
+        assert shop.cancelled.wait(60)
 
 
 def test_deadlines_and_cancelling_reach_the_server(interface: Path, stubs: tuple[Any, Any]) -> None:

@@ -213,8 +213,9 @@ class Client(_Kept[_native.Client]):
         timeout, and `cancel` can end the call early. With `idempotent`, the call may also be
         repeated after a lost connection, when the service may have executed it. Raises
         DeclaredError for an exception that the interface declares, InputError for a setting that is
-        not allowed, and CallError for other errors. `executed` of a CallError tells whether the
-        service may have executed the call.
+        not allowed, TypeError and ValueError for arguments that JSON cannot express, and CallError
+        for other errors. `executed` of a CallError tells whether the service may have executed the
+        call. What a signal handler raises, such as KeyboardInterrupt, cancels the call.
         """
         _check_call(method, timeout_s, cancel, idempotent=idempotent)
         value: Json = self._native.call(
@@ -303,8 +304,10 @@ class GrpcClient(_Kept[_native.GrpcClient]):
         when the service may have executed it, such as after a lost connection.
 
         Raises AccelflowError for invalid metadata, InputError for a setting that is not allowed,
-        and CallError for other errors. Its `code` is gRPC's name of the status, and `details` the
-        service's text. `executed` tells whether the service may have executed the call.
+        TypeError and ValueError for a request that JSON cannot express, and CallError for other
+        errors. Its `code` is gRPC's name of the status, and `details` the service's text.
+        `executed` tells whether the service may have executed the call. What a signal handler
+        raises, such as KeyboardInterrupt, cancels the call.
         """
         _check_call(method, timeout_s, cancel, idempotent=idempotent)
         response: dict[str, Any] = self._native.call(

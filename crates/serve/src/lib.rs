@@ -61,7 +61,7 @@ pub use accelflow_runtime::{
 pub use client::{
     Address, CLIENT_PARAMETERS, CallError, CallOptions, Cancel, Client, ClientConfig, ClientTraces,
     Executed, GrpcClient, GrpcRequest, HttpClient, HttpRequest, HttpResponse, PoolCounts,
-    RetryPolicy, TlsTrust,
+    RetryPolicy, TlsTrust, checking,
 };
 pub use config::{
     ARENA_PARAMETERS, ArenaSettings, CONFIG_PARAMETERS, Compression, Config, Control, Execution,

@@ -1,6 +1,8 @@
-//! Cancellation of a client's calls from another thread.
+//! Cancellation of a client's calls from another thread, or by a check of the waiting thread.
 
+use std::cell::RefCell;
 use std::net::{Shutdown, TcpStream};
+use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -58,6 +60,12 @@ impl Cancel {
         self.0.cancelled.load(Ordering::SeqCst)
     }
 
+    /// Does `work`, and also cancels `other` if this handle is cancelled before its end.
+    pub fn passing_on<T>(&self, other: &Cancel, work: impl FnOnce() -> T) -> T {
+        let _watch = self.watch(Arc::new(other.clone()));
+        work()
+    }
+
     /// Wakes `wait` if the call is cancelled before the returned guard is dropped.
     pub(super) fn watch(&self, wait: Arc<dyn Wait>) -> Watch<'_> {
         let mut waits = self.lock();
@@ -78,6 +86,12 @@ impl Cancel {
     }
 }
 
+impl Wait for Cancel {
+    fn wake(&self) {
+        self.cancel();
+    }
+}
+
 impl std::fmt::Debug for Cancel {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_tuple("Cancel").field(&self.is_cancelled()).finish()
@@ -94,6 +108,45 @@ impl Drop for Watch<'_> {
     fn drop(&mut self) {
         let mut waits = self.cancel.lock();
         waits.current.retain(|(number, _)| *number != self.number);
+    }
+}
+
+/// The time between two checks of [`checking`].
+const CHECK_PERIOD: Duration = Duration::from_millis(50);
+
+thread_local! {
+    static CHECK: RefCell<Option<Rc<dyn Fn()>>> = const { RefCell::new(None) };
+}
+
+/// Does `work`, and calls `check` every 50 ms while a client call waits in `work` on this thread.
+///
+/// `check` ends the call with a [`Cancel`] of its [`CallOptions`](super::CallOptions). It is for
+/// threads that must look for signals or other events while they wait. TLS handshakes make no
+/// checks.
+pub fn checking<T>(check: Rc<dyn Fn()>, work: impl FnOnce() -> T) -> T {
+    struct Restore(Option<Rc<dyn Fn()>>);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            CHECK.set(self.0.take());
+        }
+    }
+    let _restore = Restore(CHECK.replace(Some(check)));
+    work()
+}
+
+/// Makes the check of [`checking`], if this thread has one.
+pub(super) fn check() {
+    let check = CHECK.with_borrow(Clone::clone);
+    if let Some(check) = check {
+        check();
+    }
+}
+
+/// Returns the time at which a wait until `deadline` makes its next check.
+pub(super) fn next_check(deadline: Instant) -> Instant {
+    match CHECK.with_borrow(Option::is_some) {
+        true => deadline.min(Instant::now() + CHECK_PERIOD),
+        false => deadline,
     }
 }
 
@@ -137,12 +190,20 @@ impl<T> Slot<T> {
             if state.1 {
                 return Woken::Cancelled;
             }
-            let left = deadline.saturating_duration_since(Instant::now());
-            if left.is_zero() {
+            let now = Instant::now();
+            if now >= deadline {
                 return Woken::Late;
             }
+            let left = next_check(deadline).saturating_duration_since(now);
             let waited = self.ready.wait_timeout(state, left);
-            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+            let (woken, waited) = waited.unwrap_or_else(PoisonError::into_inner);
+            state = woken;
+            if waited.timed_out() {
+                // Without the lock, since the check may cancel this wait.
+                drop(state);
+                check();
+                state = self.lock();
+            }
         }
     }
 

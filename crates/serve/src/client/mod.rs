@@ -20,7 +20,7 @@ mod traces;
 mod trust;
 mod wire;
 
-pub use cancel::Cancel;
+pub use cancel::{Cancel, checking};
 pub use config::{Address, CallOptions, ClientConfig, RetryPolicy};
 pub use error::{CallError, Executed};
 pub use grpc::{GrpcClient, GrpcRequest};

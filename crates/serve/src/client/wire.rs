@@ -11,6 +11,7 @@ use accelflow_runtime::trail::Exchanges;
 use accelflow_runtime::{Peer, PeerError};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
+use super::cancel::{check, next_check};
 use super::refused_certificate;
 use crate::transport::close::{Close, alert};
 use crate::transport::inbound::{Inbound, frame_length, whole_records};
@@ -238,15 +239,16 @@ impl Wire {
 /// Waits until a socket is ready or has failed. Returns false after `deadline`.
 pub(super) fn wait(stream: &TcpStream, flags: PollFlags, deadline: Instant) -> io::Result<bool> {
     loop {
-        let left = deadline.saturating_duration_since(Instant::now());
+        let slice = next_check(deadline);
+        let left = slice.saturating_duration_since(Instant::now());
         let timeout = Timespec {
             tv_sec: left.as_secs().try_into().unwrap_or(i64::MAX),
             tv_nsec: left.subsec_nanos().into(),
         };
         match poll(&mut [PollFd::new(stream, flags)], Some(&timeout)) {
-            Ok(0) if left > Duration::ZERO => {}
+            Ok(0) if left > Duration::ZERO || slice < deadline => check(),
             Ok(ready) => return Ok(ready > 0),
-            Err(rustix::io::Errno::INTR) => {}
+            Err(rustix::io::Errno::INTR) => check(),
             Err(error) => return Err(error.into()),
         }
     }

@@ -242,9 +242,9 @@ impl PyClient {
     ) -> PyResult<Bound<'py, PyAny>> {
         let options = options(timeout_s, cancel, idempotent)?;
         let arguments = convert::from_python(arguments)?;
-        let called = detached(py, scope, || {
-            self.inner.call_with(method, &arguments, &options)
-        });
+        let called = detached(py, scope, options, |options| {
+            self.inner.call_with(method, &arguments, options)
+        })?;
         match called.map_err(|error| failure(py, &error))? {
             value if value.is_empty() => Ok(py.None().into_bound(py)),
             value => convert::to_python(py, &value),
@@ -380,7 +380,9 @@ impl PyGrpcClient {
             message: &message,
             metadata: &self::metadata(&metadata)?,
         };
-        let called = detached(py, scope, || self.inner.request_with(&request, &options));
+        let called = detached(py, scope, options, |options| {
+            self.inner.request_with(&request, options)
+        })?;
         convert::to_python(py, &called.map_err(|error| grpc_failure(py, &error))?)
     }
 
@@ -474,7 +476,9 @@ impl PyHttpClient {
             headers: &headers,
             body,
         };
-        let answered = detached(py, scope, || self.inner.request_with(&request, &options));
+        let answered = detached(py, scope, options, |options| {
+            self.inner.request_with(&request, options)
+        })?;
         let response = answered.map_err(|error| failure(py, &error))?;
         Ok((response.status, PyBytes::new(py, &response.body)))
     }

@@ -1,10 +1,16 @@
 //! Requests as handlers in Python see them (`accelflow_serve::Request`, `Scope`), for
 //! `accelflow.requests`.
 
+use std::cell::RefCell;
+use std::rc::Rc;
 use std::time::Instant;
 
-use accelflow_serve::{Metadata, MetadataError, MetadataValue, Request, Scope};
+use accelflow_serve::{
+    CallOptions, Cancel, Metadata, MetadataError, MetadataValue, Request, Scope, checking,
+};
 use pyo3::prelude::*;
+use rustix::process::getpid;
+use rustix::thread::gettid;
 
 use crate::errors::AccelflowError;
 
@@ -148,14 +154,43 @@ pub(crate) fn current_scope() -> Option<PyScope> {
     Scope::current().map(|inner| PyScope { inner })
 }
 
-/// Does `work` detached from the interpreter and within `scope`.
+/// Makes a client call: does `work` with `options`, detached from the interpreter and in `scope`.
+///
+/// On the process's first thread, which runs Python's signal handlers, the call checks for signals
+/// while it waits. What a handler raises, such as KeyboardInterrupt, cancels the call and is raised.
 pub(crate) fn detached<T: Send>(
     py: Python<'_>,
     scope: Option<&PyScope>,
-    work: impl FnOnce() -> T + Send,
-) -> T {
-    py.detach(|| match scope {
-        Some(scope) => scope.inner.enter(work),
-        None => work(),
-    })
+    mut options: CallOptions,
+    work: impl FnOnce(&CallOptions) -> T + Send,
+) -> PyResult<T> {
+    let within = |options: &CallOptions| match scope {
+        Some(scope) => scope.inner.enter(|| work(options)),
+        None => work(options),
+    };
+    if gettid() != getpid() {
+        return Ok(py.detach(|| within(&options)));
+    }
+    // A handle of this call alone, since the caller's may be that of other calls, too.
+    let cancel = Cancel::new();
+    let given = options.cancel.replace(cancel.clone());
+    let (done, raised) = py.detach(|| {
+        let raised = Rc::new(RefCell::new(None));
+        let check = {
+            let (raised, cancel) = (raised.clone(), cancel.clone());
+            move || {
+                if let Err(error) = Python::attach(|py| py.check_signals()) {
+                    raised.replace(Some(error));
+                    cancel.cancel();
+                }
+            }
+        };
+        let call = || checking(Rc::new(check), || within(&options));
+        let done = match &given {
+            Some(given) => given.passing_on(&cancel, call),
+            None => call(),
+        };
+        (done, raised.take())
+    });
+    raised.map_or(Ok(done), Err)
 }
