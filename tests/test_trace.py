@@ -360,9 +360,11 @@ def test_a_walk_has_a_largest_number_of_steps() -> None:
     facts = {"compressed": 0}
     error = error_of(lambda: walk("T1", facts, max_visits=1))
     assert error.reason == "too_many_visits"
-    assert walk("T1", facts, max_visits=2**80) == walk("T1", facts)
-    error = error_of(lambda: walk("T1", facts, max_visits=-1))
-    assert str(error) == "max_visits = -1: must be a whole number of at least 0"
+    for large in (2**80, 2**200):
+        assert walk("T1", facts, max_visits=large) == walk("T1", facts)
+    for bad in (-1, -(2**200), 0.5, "9"):
+        error = error_of(lambda bad=bad: walk("T1", facts, max_visits=bad))  # type: ignore[misc]
+        assert str(error) == f"max_visits = {bad!r}: must be a whole number of at least 0"
 
 
 def test_a_walk_takes_facts_of_any_mapping_up_to_64_bits() -> None:

@@ -9,7 +9,7 @@ use accelflow_trace::{
 };
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyMapping};
+use pyo3::types::{PyBytes, PyInt, PyMapping};
 
 use super::failure::Failure;
 use super::node::{PyNode, parts};
@@ -155,23 +155,22 @@ impl PyImage {
     /// fact that is missing, and after `max_visits` steps: each fork doubles the work after it, so
     /// a trace may be very long. Raises TraceError for a fact that is no integer of 64 bits, and
     /// for a negative `max_visits`.
-    #[pyo3(signature = (name, facts, *, max_visits=100_000))]
+    #[pyo3(
+        signature = (name, facts, *, max_visits=Visits::Number(100_000)),
+        text_signature = "($self, name, facts, *, max_visits=100_000)"
+    )]
     fn walk(
         &self,
         py: Python<'_>,
         name: &str,
         facts: &Bound<'_, PyAny>,
-        max_visits: i128,
+        max_visits: Visits<'_>,
     ) -> PyResult<Vec<(&'static str, String)>> {
         let Some(walker) = Walker::new(&self.inner, name) else {
             return Err(Failure::unknown(name, self.known()).into());
         };
         let facts = facts_of(facts)?;
-        let max_visits = usize::try_from(max_visits.min(usize::MAX as i128)).map_err(|_| {
-            let allowed = "must be a whole number of at least 0";
-            let refusal = Refusal::new("max_visits", max_visits, allowed);
-            Failure::new("bad_value", refusal)
-        })?;
+        let max_visits = max_visits.number()?;
         Ok(py.detach(|| follow(walker, &facts, max_visits))?)
     }
 
@@ -207,6 +206,30 @@ fn facts_of(facts: &Bound<'_, PyAny>) -> PyResult<HashMap<String, i64>> {
         found.insert(text, number);
     }
     Ok(found)
+}
+
+/// `max_visits` of [`PyImage::walk`].
+#[derive(FromPyObject)]
+enum Visits<'py> {
+    Number(usize),
+    Other(Bound<'py, PyAny>),
+}
+
+impl Visits<'_> {
+    /// The number of steps. Numbers beyond a usize allow every step.
+    fn number(self) -> PyResult<usize> {
+        match self {
+            Visits::Number(number) => Ok(number),
+            Visits::Other(given) if given.is_instance_of::<PyInt>() && given.gt(0)? => {
+                Ok(usize::MAX)
+            }
+            Visits::Other(given) => {
+                let allowed = "must be a whole number of at least 0";
+                let refusal = Refusal::new("max_visits", shown(&given), allowed);
+                Err(Failure::new("bad_value", refusal).into())
+            }
+        }
+    }
 }
 
 fn follow(
