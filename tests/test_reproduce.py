@@ -565,7 +565,7 @@ def test_a_page_is_written_anew_from_the_results(tmp_path: Path) -> None:
 
     refused({"budget": "quick"}, "budget = 'quick': must be 'ci'")
     refused({"schema": "x/1"}, "schema = 'x/1'")
-    refused({"findings": [{"key": "nothing"}]}, "does not fit this version's experiment")
+    refused({"findings": [{"key": "nothing"}]}, "'nothing' is missing or unknown to this version")
     refused({"seeds": [1.5]}, "table4.json: seeds[0] = 1.5: must be a whole number from 0")
     refused({"setup": {}}, "has results of a different setup of the experiment; run")
     done = run("--page", str(tmp_path))

@@ -181,7 +181,11 @@ def _outcome(path: Path, tree: Mapping[str, Any]) -> ExperimentResult:
             table=_table(tree["table"]),
             by_cell={(cell.point, cell.system, cell.service, cell.measure): cell for cell in shown},
         )
-    except (KeyError, TypeError, AttributeError) as error:
+    except KeyError as error:
+        raise InputError(
+            f"{path}: {error} is missing or unknown to this version; run the experiment again"
+        ) from error
+    except (TypeError, AttributeError) as error:
         raise InputError(
             f"{path}: does not fit this version's experiment ({error}); run the experiment again"
         ) from error
