@@ -101,7 +101,7 @@ class Invocations:
         return {minute - self._first: n for minute, n in self._minutes[function].items()}
 
     def length(self) -> int:
-        """Return the number of minutes from the first to the last invocation."""
+        """Return the number of minutes from the first to the last invocation, both included."""
         return self._last - self._first + 1
 
     def duration_ms(self, function: str, kind: str) -> float | None:

@@ -35,9 +35,9 @@ class Budget:
     share) of the paper's figure. With `tail_precision`, half of the interval of each service's P99
     must also be at most this share of the P99.
 
-    With `longest_run`, simulations are not made longer, but more of them run. A replication that
-    needs more requests gets further simulations of `longest_run` requests each, up to
-    `most_requests` in all. Their seeds follow those of all replications, so no simulation is
+    With `longest_run`, the length is not doubled. Instead, a replication that needs more requests
+    than its first simulation of `requests` gets further simulations of `longest_run` requests each,
+    up to `most_requests` in all. Their seeds follow those of all replications, so no simulation is
     repeated.
 
     `rate_step` is for experiments that search for a maximum rate: the rates that a search tries
