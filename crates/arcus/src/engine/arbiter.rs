@@ -10,8 +10,11 @@ use crate::{Mechanism, Order, Path, PlatformError};
 impl Run<'_> {
     /// Dispatches messages while there is buffer space. A flow in turn that lacks space reserves
     /// this space against the flows after it. Otherwise small messages could overtake large ones
-    /// for ever.
+    /// for ever. Most events neither make a message ready nor free room, and then none can pass.
     pub(super) fn dispatch(&mut self, now: Time) -> Result<(), PlatformError> {
+        if !self.may_pass {
+            return Ok(());
+        }
         while let Some((flow, room)) = self.choose() {
             let burst = self.platform.dma.burst;
             let state = &mut self.flows[flow];
@@ -58,6 +61,7 @@ impl Run<'_> {
                 self.top_up(now, (flow + self.flows.len() - step) % self.flows.len())?;
             }
         }
+        self.may_pass = false;
         Ok(())
     }
 

@@ -27,6 +27,7 @@ impl Run<'_> {
             }
         });
         let counters: Vec<Counters> = counters.collect();
+        self.may_pass = true;
         for action in controller.tick(now, period, &counters) {
             self.act(now, action)?;
         }

@@ -46,6 +46,9 @@ pub(super) struct Run<'a> {
     /// The turn at each resource.
     pub(super) turns: Vec<(Room, Turn)>,
     pub(super) sequence: u64,
+    /// Whether a message has become ready, room was freed, or a flow was changed since the arbiter
+    /// last found no message to pass.
+    pub(super) may_pass: bool,
     /// The arbiter's working memory.
     pub(super) heads: Vec<Head>,
 }
@@ -111,6 +114,7 @@ impl<'a> Run<'a> {
             turn: Turn::default(),
             turns: Vec::new(),
             sequence: 0,
+            may_pass: true,
             heads: Vec::new(),
         })
     }
@@ -210,7 +214,6 @@ impl<'a> Run<'a> {
             Event::DataReady(job) => self.data_ready(now, job),
             Event::Control => {}
         }
-        // The event may have freed room, or made a message ready to pass.
         self.dispatch(now)
     }
 

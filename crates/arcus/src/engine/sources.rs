@@ -225,6 +225,7 @@ impl Run<'_> {
     /// Makes a message known to the device.
     pub(super) fn known(&mut self, _now: Time, flow: usize, message: u32) {
         let InFlight { size, sequence, .. } = *self.messages.get(message);
+        self.may_pass = true;
         self.flows[flow].ready.push_back(Ready {
             message,
             left: size,
@@ -296,6 +297,7 @@ impl Run<'_> {
     pub(super) fn released(&mut self, _now: Time, segment: Segment) {
         let message = segment.tag as u32;
         let sequence = self.messages.get(message).sequence;
+        self.may_pass = true;
         self.flows[segment.flow.0].ready.push_back(Ready {
             message,
             left: segment.size.max(Bytes(1)),

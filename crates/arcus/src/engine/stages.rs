@@ -253,6 +253,7 @@ impl Run<'_> {
             ..
         } = self.route(job);
         let (engine, path, first) = (*engine, *path, accelerators.first().copied());
+        self.may_pass = true;
         match path {
             Path::FunctionCall | Path::InlineTx => {
                 self.reading[engine] = self.reading[engine].beyond(job.size);
@@ -308,6 +309,7 @@ impl Run<'_> {
             ..
         } = self.route(&state);
         let (engine, last) = (*engine, accelerators.last().copied());
+        self.may_pass = true;
         self.leaving[engine] = self.leaving[engine].beyond(state.reserved);
         self.jobs.get(job).reserved = Bytes(0);
         if state.reserved > Bytes(0) && last.is_some() {
@@ -322,6 +324,7 @@ impl Run<'_> {
         let job = self.jobs.remove(number);
         if self.route(&job).path.uses_storage() {
             self.commands -= 1;
+            self.may_pass = true;
         }
         let message = self.messages.get(job.message);
         message.jobs -= 1;
