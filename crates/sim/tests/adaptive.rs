@@ -6,6 +6,7 @@ use accelflow_sim::plan::Plan;
 use accelflow_sim::stats::{Fallback, SimulationResult};
 use accelflow_sim::{Config, Load};
 use accelflow_trace::Accel;
+use accelflow_units::Time;
 use accelflow_workload::arrivals::ArrivalProcess;
 use accelflow_workload::services::Operation;
 use proptest::prelude::*;
@@ -59,6 +60,29 @@ fn a_slower_core_takes_only_what_it_ends_sooner() {
     let switch = [SOONER, ("core.context_switch_ns", 15_000.0)];
     let times = whole_us(&outcome(&switch, 4.0, 7));
     assert_eq!(times, [10, 20, 30, 40, 50, 55, 55]);
+}
+
+/// Answers come 1 ms after the requests, and are sent by a TCP at which more traces wait for other
+/// answers than it has elements.
+#[test]
+fn traces_that_wait_for_messages_are_not_ahead() {
+    let plan = crate::parking::plan();
+    let count = |values: &[(&str, f64)]| {
+        let mut config = frictionless();
+        set(
+            &mut config,
+            &[("tcp.parking", 1.0), ("accelerator.pes", 1.0)],
+        );
+        set(&mut config, values);
+        let times = (10..30).map(|tenths| Time::from_ns(100 * tenths)).collect();
+        let load = Load::new(0, ArrivalProcess::Trace(times), 20, 0);
+        let outcome = run(&config, &plan, "accelflow", &[load], 1);
+        outcome.services[0]
+            .fallbacks
+            .get(&Fallback::CoreSooner)
+            .copied()
+    };
+    assert_eq!(count(&[SOONER]), None);
 }
 
 #[test]

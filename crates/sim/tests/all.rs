@@ -6,6 +6,7 @@ mod buffers;
 mod calls;
 mod calls_laws;
 mod capacity;
+mod chain_waits;
 mod chiplets;
 mod closed_forms;
 mod cohort;

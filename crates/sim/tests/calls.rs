@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use accelflow_kernel::ConfidenceInterval;
-use accelflow_sim::plan::Plan;
+use accelflow_sim::plan::{PhasePlan, Plan};
 use accelflow_sim::stats::{Part, SimulationResult};
 use accelflow_sim::{Config, Load, ServerResult, simulate_servers};
 use accelflow_trace::Accel;
@@ -46,7 +46,10 @@ fn an_idle_service_adds_its_response_time_in_the_place_of_the_wait() {
     let one_way = Time::from_us(7);
     for id in SYSTEMS {
         let without = apart(3_000.0, 20_000.0);
-        let assumed = without.typical_wait(image().entry("T10").unwrap());
+        let PhasePlan::Chains(calls) = &without.services[FRONT].phases[2] else {
+            unreachable!()
+        };
+        let assumed = without.typical_wait(&calls[0], image().entry("T10").unwrap());
         let (alone, idle) = (
             response(&config, &without, id, FRONT),
             response(&config, &without, id, STOCK),

@@ -13,7 +13,7 @@ use accelflow_workload::services::{Chain, Phase, Service};
 use crate::common::{NOTHING_NS, SYSTEMS, fixed_plan, frictionless, receive, run, set};
 
 /// A write, whose answer takes 5 us, and nothing else that takes time.
-fn plan() -> Plan {
+pub(crate) fn plan() -> Plan {
     let write = Chain::new("T8").with("T7", "exception", 0);
     let path = vec![
         receive(0),

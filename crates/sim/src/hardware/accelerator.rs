@@ -64,6 +64,8 @@ pub(crate) struct Station<T> {
     joins: usize,
     /// Input entries of traces that must not continue yet.
     barred: usize,
+    /// Entries, of the input queue or the overflow area, of traces that wait for messages.
+    parked: usize,
     input_entries: usize,
     overflow_used: usize,
     overflow_entries: usize,
@@ -94,6 +96,7 @@ impl<T: Copy + PartialEq> Station<T> {
             input_used: 0,
             joins: 0,
             barred: 0,
+            parked: 0,
             input_entries: sizes.input,
             overflow_used: 0,
             overflow_entries: sizes.overflow,
@@ -132,6 +135,16 @@ impl<T: Copy + PartialEq> Station<T> {
     /// Notes that all arms have arrived at an entry of [`Station::reserve_for_join`].
     pub(crate) fn joined(&mut self) {
         self.joins -= 1;
+    }
+
+    /// Notes that a trace in a reserved entry waits for a message.
+    pub(crate) fn park(&mut self) {
+        self.parked += 1;
+    }
+
+    /// Notes that a trace of [`Station::park`] waits no longer.
+    pub(crate) fn unpark(&mut self) {
+        self.parked -= 1;
     }
 
     /// Notes that a trace in an input entry must not continue yet.
@@ -317,9 +330,10 @@ impl<T: Copy + PartialEq> Station<T> {
     }
 
     /// The load by which instances are chosen: operations that wait, are in transit, or hold an
-    /// element.
+    /// element. Traces that wait for messages need no element yet.
     pub(crate) fn load(&self) -> usize {
-        self.input_used + self.overflow_used + self.elements as usize - self.idle.len()
+        let entries = self.input_used + self.overflow_used - self.parked;
+        entries + self.elements as usize - self.idle.len()
     }
 
     /// Number of elements.

@@ -53,7 +53,7 @@ pub(crate) fn walk(
     };
     let wait = |trace| match chain.calls {
         Some(_) => called,
-        None => plan.typical_wait(trace),
+        None => plan.typical_wait(chain, trace),
     };
     walk_from(plan, chain, start, &wait, duration).0
 }

@@ -144,10 +144,12 @@ impl Engine<'_> {
 
     /// The time that a job waits for its message on idle servers.
     pub(crate) fn expected_wait(&self, job: &Job) -> Time {
-        let chain = self.requests.chain(job);
-        match chain.and_then(|chain| Some((chain, chain.calls?))) {
-            Some((chain, callee)) => self.expected_call(chain, callee),
-            None => self.run.plan.typical_wait(job.cursor.trace),
+        let Some(chain) = self.requests.chain(job) else {
+            return Time::ZERO;
+        };
+        match chain.calls {
+            Some(callee) => self.expected_call(chain, callee),
+            None => self.run.plan.typical_wait(chain, job.cursor.trace),
         }
     }
 

@@ -51,21 +51,33 @@ impl Engine<'_> {
     /// it waits at its core.
     fn hold_entry(&mut self, id: JobId) -> Held {
         let unit = self.tcp_of(id);
-        if self.reserve_entry(unit) {
-            return Held::Input;
+        let held = if self.reserve_entry(unit) {
+            Held::Input
+        } else if self.reserve_overflow(unit) {
+            Held::Overflow
+        } else {
+            self.ensemble.station_mut(unit).turned_away += 1;
+            let request = self.jobs.get(id).request;
+            self.count_fallback(request, Fallback::OverflowFull);
+            return Held::Core;
+        };
+        if !self.manager.is_central() {
+            self.ensemble.station_mut(unit).park();
         }
-        if self.reserve_overflow(unit) {
-            return Held::Overflow;
+        held
+    }
+
+    /// Notes that the message of a job that waited in an entry has come, or is too late.
+    fn unpark(&mut self, held: Held, unit: Unit) {
+        if matches!(held, Held::Input | Held::Overflow) && !self.manager.is_central() {
+            self.ensemble.station_mut(unit).unpark();
         }
-        self.ensemble.station_mut(unit).turned_away += 1;
-        let request = self.jobs.get(id).request;
-        self.count_fallback(request, Fallback::OverflowFull);
-        Held::Core
     }
 
     /// Gives up the entry in which a job has waited.
     pub(crate) fn release_held(&mut self, id: JobId, now: Time) {
         let unit = self.tcp_of(id);
+        self.unpark(self.jobs.get(id).entry.held, unit);
         match (self.jobs.get(id).entry.held, self.manager.queue()) {
             (Held::Input, Some(queue)) => {
                 if let Some(next) = queue.release() {
@@ -102,21 +114,20 @@ impl Engine<'_> {
             RequestEvent::Sent(engine.awaited(engine.jobs.get(id)))
         });
         let job = self.jobs.get(id);
-        let chain = self.requests.chain(job);
-        let callee = chain.and_then(|chain| chain.calls);
-        let wait = match chain.zip(callee) {
-            Some((chain, callee)) => self.expected_call(chain, callee),
-            None => self.requests.remote_wait(job, self.attempt_of(job)),
-        };
-        let timeout = self.run.config.tcp.timeout;
-        let deadline = &mut self.jobs.get_mut(id).deadline;
-        if deadline.is_set() {
-            deadline.due = deadline.after(wait);
+        let callee = self.requests.chain(job).and_then(|chain| chain.calls);
+        if job.deadline.is_set() {
+            // How long the message really takes is not known yet.
+            let expected = self.expected_wait(job);
+            let deadline = &mut self.jobs.get_mut(id).deadline;
+            deadline.due = deadline.after(expected);
         }
         if let Some(callee) = callee {
             self.call(id, callee, now);
             return;
         }
+        let job = self.jobs.get(id);
+        let wait = self.requests.remote_wait(job, self.attempt_of(job));
+        let timeout = self.run.config.tcp.timeout;
         // A message after the time-out has no effect, so its arrival is not simulated.
         if wait > timeout {
             self.schedule(now + timeout, Event::TimedOut(id));
@@ -173,6 +184,7 @@ impl Engine<'_> {
         let left = self.time_left(job)?;
         let job = self.jobs.get_mut(id);
         (job.unit, job.left) = (unit, left);
+        self.unpark(held, unit);
         match held {
             Held::Input => {
                 self.receive_beyond(id, now);
