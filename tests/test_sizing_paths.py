@@ -74,6 +74,79 @@ def test_a_wait_and_a_call_at_once_take_the_longer_time() -> None:
     assert closed == pytest.approx(simulated, rel=0.05)
 
 
+@pytest.mark.parametrize("system", ["non_acc", "accelflow"])
+def test_waits_for_cores_in_called_services_count(system: str) -> None:
+    work = [{"cpu_us": 100.0}, CALL, {"cpu_us": 100.0}, CALL, {"cpu_us": 100.0}]
+    called = {"name": "Stock", "slo_us": 1e6, "path": [FIRST, *work, {"trace": "T2"}]}
+    call = {**CALL, "calls": "Stock"}
+    front = service({"cpu_us": 100.0}, call, {"cpu_us": 100.0}, rate_rps=1e5)
+    limits = sizing.Limits(utilization_ratio=0.95)
+    planned = plan(
+        front,
+        called,
+        system=system,
+        slo_factor=4.0,
+        requests=20_000,
+        limits=limits,
+        scenario={"config": {"core.count": 4.0}},
+    )
+    closed, simulated = answers(planned)
+    assert closed["binding"]["text"] == simulated["binding"]["text"] == "P99 of Buy"
+    ratio = closed["load_per_server_ratio"] / simulated["load_per_server_ratio"]
+    assert ratio == pytest.approx(1.0, abs=0.15)
+
+
+NINE = ("TCP", "Encr", "Decr", "RPC", "Ser", "Dser", "Cmp", "Dcmp", "LdB")
+
+
+@pytest.mark.parametrize("absent", [("pes.TCP",), ("output_entries.Ser",), ("instances.Encr",)])
+def test_a_trace_goes_on_a_core_from_an_absent_accelerator(absent: tuple[str, ...]) -> None:
+    small = {"sizes": {"fixed_bytes": 400}}
+    front = service({"cpu_us": 1.0}, CALL, {"cpu_us": 1.0}, rate_rps=1e3, **small)
+    whole, _ = slos_us(plan(front))
+    closed, simulated = slos_us(plan(front, scenario={"config": dict.fromkeys(absent, 0.0)}))
+    assert closed > 1.5 * whole
+    assert closed == pytest.approx(simulated, rel=0.06)
+
+
+@pytest.mark.parametrize("system", ["cpu_centric", "relief", "accelflow"])
+@pytest.mark.parametrize("absent", [("RPC",), ("Ser",), NINE])
+def test_capacities_count_what_cores_do_for_absent_accelerators(
+    system: str, absent: tuple[str, ...]
+) -> None:
+    front = service({"cpu_us": 5.0}, rate_rps=1e6, sizes={"fixed_bytes": 400})
+    config = {f"instances.{name}": 0.0 for name in absent}
+    planned = plan(front, system=system, slo_factor=1000.0, scenario={"config": config})
+    closed, simulated = loads(planned)
+    assert closed == pytest.approx(simulated, rel=0.15)
+
+
+def test_the_slo_is_that_of_the_workloads_file_unless_the_plan_has_one() -> None:
+    small = {"sizes": {"fixed_bytes": 400}}
+    path = [FIRST, {"cpu_us": 9.0}, {"trace": "T2"}]
+    called = {"name": "Stock", "slo_us": 321.0, "path": path, **small}
+    call = {**CALL, "calls": "Stock"}
+    front = service({"cpu_us": 1.0}, call, {"cpu_us": 1.0}, rate_rps=1e3, slo_factor=7.0, **small)
+
+    def found(**fields: Any) -> dict[str, float]:
+        slos: dict[str, float] = sizing.size(plan(front, called, **fields), simulate=False)[
+            "slo_us"
+        ]
+        return slos
+
+    assert found()["Stock"] == pytest.approx(321.0)
+    assert found()["Buy"] == pytest.approx(found(slo_factor=2.0)["Buy"])
+    assert found(p99_us={"Stock": 55.0, "Buy": 66.0}) == {"Stock": 55.0, "Buy": 66.0}
+    closed, simulated = slos_us(plan(front, called))
+    assert closed == pytest.approx(simulated, rel=0.05)
+
+
+def test_the_answer_states_the_growth_of_the_rates() -> None:
+    growing = plan(service(rate_rps=1e6), growth=sizing.Growth(per_year_ratio=0.2, years=2.0))
+    said = " ".join(text(sizing.size(growing, simulate=False)).split())
+    assert "1,440,000 requests a second (1,000,000 today, +20% a year for 2 years)" in said
+
+
 def test_drawn_waits_count_with_their_mean() -> None:
     wait = {**CALL, "waits": {"T10": {"log_normal": {"median_us": 100.0, "sigma": 1.3}}}}
     planned = plan(service({"cpu_us": 1.0}, wait, {"cpu_us": 1.0}, rate_rps=1e3), requests=20_000)

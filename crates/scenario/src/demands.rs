@@ -37,6 +37,11 @@ pub struct ServiceDemand {
     pub service: String,
     /// The service's request rate divided by the mean request rate of the services.
     pub rate_share: f64,
+    /// The SLO that the scenario or the workload's file states, in us, if one does.
+    pub slo_us: Option<f64>,
+    /// Otherwise the SLO as a multiple of the service's mean response time on an idle server; `None`
+    /// if there is no SLO.
+    pub slo_factor: Option<f64>,
     /// The core time of a request's application logic, in ns.
     pub app_ns: f64,
     /// The number of CPU phases: stretches of application logic between chains of traces.
@@ -47,6 +52,9 @@ pub struct ServiceDemand {
     /// The mean number of messages that the service receives for one request, including the request
     /// itself.
     pub received: f64,
+    /// The mean number of traces that a core executes in part or whole for one request, since they
+    /// have come to an accelerator that the chip lacks.
+    pub fallbacks: f64,
     /// For each phase of traces, the chains that the request waits for. The chains of a phase start
     /// together, and the phase ends when the last of them ends.
     pub phases: Vec<Vec<ChainDemand>>,
@@ -69,8 +77,13 @@ pub struct OperationDemand {
     pub count: f64,
     /// The total time of a request's operations of the accelerator if a core executes them, in ns.
     pub core_ns: f64,
-    /// The total time of a request's operations on the accelerator, in ns.
+    /// The total time of those operations that the accelerator executes, in ns.
     pub accelerator_ns: f64,
+    /// The mean number of operations that a core executes on this chip. They are in a trace that
+    /// has come to an accelerator that the chip lacks, which a core then executes to its end.
+    pub on_core: f64,
+    /// The part of `core_ns` that is the time of the operations `on_core`.
+    pub on_core_ns: f64,
 }
 
 /// The operations of one chain of traces, their times, and the chain's waits for remote sides such
@@ -89,8 +102,13 @@ pub struct ChainDemand {
     pub remote_ns: f64,
     /// The total time of the chain's operations if a core executes them, in ns.
     pub core_ns: f64,
-    /// The total time of the chain's operations on accelerators, in ns.
+    /// The total time of those operations that accelerators execute, in ns.
     pub accelerator_ns: f64,
+    /// The number of operations that a core executes on this chip, as in
+    /// [`OperationDemand::on_core`].
+    pub on_core: f64,
+    /// The part of `core_ns` that is the time of the operations `on_core`.
+    pub on_core_ns: f64,
 }
 
 impl Checked {
@@ -118,9 +136,16 @@ impl Checked {
             plan: &setup.plan,
             sized: SizedSpeedups::new(server, &setup.plan, 0..setup.plan.services.len()),
         };
+        let with_slo = |found: ServiceDemand| ServiceDemand {
+            slo_us: setup.slo_us(&found.service),
+            slo_factor: setup
+                .slo_factor(&found.service)
+                .or(self.resolved.slo_factor),
+            ..found
+        };
         Ok(Demands {
             services: with_shares
-                .map(|(of, share)| demand(of, *share, &chip))
+                .map(|(of, share)| with_slo(demand(of, *share, &chip)))
                 .collect(),
             cores: server.core.count,
             elements: self.image.accelerators().map(elements).collect(),
@@ -146,6 +171,39 @@ impl Chip<'_> {
     }
 }
 
+/// Follows a chain, and finds its operations that a core executes: from the first one in a trace
+/// whose accelerator the chip lacks to the end of the trace.
+struct Software<'c> {
+    chip: &'c Chip<'c>,
+    trace: &'c str,
+    entered: bool,
+    /// The number of traces that a core executes so far, in part or whole.
+    traces: f64,
+}
+
+impl<'c> Software<'c> {
+    fn new(chip: &'c Chip<'c>) -> Software<'c> {
+        Software {
+            chip,
+            trace: "",
+            entered: false,
+            traces: 0.0,
+        }
+    }
+
+    /// Whether a core executes the chain's next operation.
+    fn has(&mut self, next: &'c OperationProfile) -> bool {
+        let operation = &next.operation;
+        let same = self.trace == operation.trace;
+        self.trace = &operation.trace;
+        let absent = !self.chip.server.accelerator.has(operation.accel);
+        let before = same && self.entered;
+        self.entered = before || absent;
+        self.traces += f64::from(u8::from(absent && !before));
+        self.entered
+    }
+}
+
 fn demand(
     (profile, plan): (&ServiceProfile, &ServicePlan),
     rate_share: f64,
@@ -154,10 +212,13 @@ fn demand(
     let mut found = ServiceDemand {
         service: profile.service().name().to_owned(),
         rate_share,
+        slo_us: None,
+        slo_factor: None,
         app_ns: profile.app_time().as_ns_f64(),
         cpu_phases: profile.service().cpu_phases(),
         started_chains: 0.0,
         received: 0.0,
+        fallbacks: 0.0,
         phases: Vec::new(),
         outside_core_ns: mean_ns(profile.outside().core.as_ref()),
         outside_client_ns: mean_ns(profile.outside().client.as_ref()),
@@ -176,6 +237,7 @@ fn demand(
         for (chain, planned) in chains.iter().zip(planned) {
             let (attempts, slowdowns) = (attempts(planned), chip.slowdowns(planned));
             found.started_chains += if phase > 0 { attempts } else { 0.0 };
+            let mut software = Software::new(chip);
             for operation in chain {
                 found.received += attempts * f64::from(u8::from(operation.operation.receives));
                 let name = chip
@@ -184,11 +246,18 @@ fn demand(
                     .accel_name(operation.operation.accel)
                     .to_owned();
                 let of = found.operations.entry(name).or_default();
+                let core_ns = attempts * operation.cost.mean().as_ns_f64();
                 of.count += attempts;
-                of.core_ns += attempts * operation.cost.mean().as_ns_f64();
-                let time_ns = on_accelerator(operation, message, chip, &slowdowns);
-                of.accelerator_ns += attempts * time_ns;
+                of.core_ns += core_ns;
+                if software.has(operation) {
+                    of.on_core += attempts;
+                    of.on_core_ns += core_ns;
+                } else {
+                    let time_ns = on_accelerator(operation, message, chip, &slowdowns);
+                    of.accelerator_ns += attempts * time_ns;
+                }
             }
+            found.fallbacks += attempts * software.traces;
             if !planned.detached {
                 demands.push(demand_of(chain, planned, phase == 0, chip, &slowdowns));
             }
@@ -241,11 +310,18 @@ fn demand_of(
         remote_ns: (attempts - 1.0) * pause,
         ..ChainDemand::default()
     };
+    let mut software = Software::new(chip);
     for operation in chain {
         let call = &operation.operation;
+        let core_ns = attempts * operation.cost.mean().as_ns_f64();
         found.operations += attempts;
-        found.core_ns += attempts * operation.cost.mean().as_ns_f64();
-        found.accelerator_ns += attempts * on_accelerator(operation, message, chip, slowdowns);
+        found.core_ns += core_ns;
+        if software.has(operation) {
+            found.on_core += attempts;
+            found.on_core_ns += core_ns;
+        } else {
+            found.accelerator_ns += attempts * on_accelerator(operation, message, chip, slowdowns);
+        }
         let waits = call.accel == Accel::Tcp && call.receives;
         if waits && !first && planned.calls.is_none() {
             let wait = plan.mean_wait_in(planned, &call.trace);

@@ -81,6 +81,16 @@ impl<'s> Setup<'s> {
         &self.rate_shares
     }
 
+    /// The SLO of a service in us, if one is stated.
+    pub(crate) fn slo_us(&self, service: &str) -> Option<f64> {
+        self.slos.get(service).map(|slo| slo.as_ns_f64() * 1e-3)
+    }
+
+    /// The SLO of a service as a multiple of its time on an idle server, if it has one of its own.
+    pub(crate) fn slo_factor(&self, service: &str) -> Option<f64> {
+        self.slo_factors.get(service).copied()
+    }
+
     pub(crate) fn comparison<'c>(
         &'c self,
         checked: &'c Checked,

@@ -98,8 +98,7 @@ def size(
         raise refused("systems", list(plan.systems), allowed)
     recording = recording_of(plan)
     needed = demands(plan, recording)
-    slo_us = {name: plan.slo_factor * mean for name, mean in idle_mean_us(plan, needed).items()}
-    slo_us |= dict(plan.p99_us)
+    slo_us = _slo_us(plan, needed)
     systems = []
     for system in plan.systems:
         form = closed_form(plan, system, needed, slo_us)
@@ -142,6 +141,15 @@ def _guess(first: _Side | None, plan: Plan) -> float:
     if first is not None and 0.0 < first.capacity.load < math.inf:
         return first.capacity.load
     return 1e4 / math.fsum(plan.needed_rps.values())
+
+
+def _slo_us(plan: Plan, needed: Mapping[str, Any]) -> dict[str, float]:
+    """Return each service's SLO in us: its own, or a multiple of its time on an idle server."""
+    idle_us = idle_mean_us(plan, needed)
+    return {
+        row["service"]: row["slo_us"] or row["slo_factor"] * idle_us[row["service"]]
+        for row in needed["services"]
+    }
 
 
 def _closed_side(

@@ -38,8 +38,9 @@ _OfService = Callable[[Mapping[str, Any]], float]
 class Overheads:
     """The times that a system's orchestration adds to a request, in ns.
 
-    `core_ns` has the core time per ``operation``, ``received`` message, ``sent`` message,
-    ``phase`` of application logic, started ``chain``, and ``request``. `hand_over_ns` is the
+    `core_ns` has the core time per ``operation`` on an accelerator, ``received`` message, message
+    ``received_by_tcp`` or ``sent_by_tcp`` (the accelerator), ``phase`` of application logic,
+    started ``chain``, trace that ``falls_back`` to a core, and ``request``. `hand_over_ns` is the
     latency between two operations. `manager_ns` is the time for which an operation or a chain
     occupies RELIEF's manager.
     """
@@ -54,13 +55,15 @@ class Overheads:
         `row` has the demands of the request's service, an element of ``services`` in the result of
         :func:`accelflow.sizing.plan.demands`.
         """
-        sent = row["operations"].get("TCP", {}).get("count", 0) - row["received"]
+        messages, by_tcp = _messages(row)
         counts = {
-            "operation": _operations(row),
+            "operation": _accelerated(row),
             "received": row["received"],
-            "sent": sent,
+            "received_by_tcp": row["received"] * by_tcp,
+            "sent_by_tcp": (messages - row["received"]) * by_tcp,
             "phase": row["cpu_phases"],
             "chain": row["started_chains"],
+            "falls_back": row["fallbacks"],
             "request": 1,
         }
         return math.fsum(counts[name] * each for name, each in self.core_ns.items())
@@ -72,16 +75,17 @@ class ClosedForm:
 
     `rates_rps` has the fleet's rate of each service, and `slo_us` the SLOs. For a request of each
     service, `serial_ns` is the response time on an idle server, and `visits` the number of waits
-    for a core. A *resource* is the cores, an accelerator's elements or the manager. `busy_ns` is
-    the mean time for which a request of the mix occupies each resource, and `servers` the number of
-    the resource's units. `element_names` are the resources that are elements. `core_visit_ns` is
-    the mean time on a core for each visit. `queues` models the waits for a core. `speedup_ratio` is
-    Accelerometer's speedup of the cores' work.
+    for a core, with those in the services that it calls. A *resource* is the cores, an
+    accelerator's elements or the manager. `busy_ns` is the mean time for which a request of the mix
+    occupies each resource, and `servers` the number of the resource's units. `element_names` are
+    the resources that are elements. `core_visit_ns` is the mean time on a core for each visit.
+    `queues` models the waits for a core. `speedup_ratio` is Accelerometer's speedup of the cores'
+    work.
     """
 
     rates_rps: Mapping[str, float]
     serial_ns: Mapping[str, float]
-    visits: Mapping[str, int]
+    visits: Mapping[str, float]
     slo_us: Mapping[str, float]
     busy_ns: Mapping[str, float]
     servers: Mapping[str, int]
@@ -113,18 +117,14 @@ class ClosedForm:
     def p99_us(self, service: str, load: float) -> float:
         """Return the P99 of the response time of `service` in us; infinite if cores are overloaded.
 
-        `load` is the ratio of the server's rates to those of the whole fleet. One of the request's
-        visits to a core has the P99 wait, and the others the mean wait.
+        `load` is the ratio of the server's rates to those of the whole fleet. The waits for cores
+        are drawn, and all else takes the mean time.
         """
         share = self._core_share(load)
         if share is None:
             return math.inf
-        waiting, drain = self.queues.wait(share)
-        drain_ns = drain * self.core_visit_ns
-        mean_ns = waiting * drain_ns
-        longest_ns = max(0.0, drain_ns * math.log(waiting / _P99_TAIL)) if waiting > 0 else 0.0
-        others = max(0, self.visits[service] - 1)
-        return (self.serial_ns[service] + others * mean_ns + longest_ns) * 1e-3
+        waits = self.queues.quantile(share, self.visits[service], _P99_TAIL)
+        return (self.serial_ns[service] + waits * self.core_visit_ns) * 1e-3
 
     def mean_us(self, service: str, load: float) -> float:
         """Return the mean response time of `service` in us; infinite if cores are overloaded.
@@ -157,10 +157,7 @@ class ClosedForm:
                 return self.p99_us(service, load) > slo_us
 
             if math.isfinite(least) and late(least):
-                last = _last(late, least)
-                if last == 0.0:  # an SLO equal to the P99 on an idle server leaves no time to wait
-                    return Capacity(0.0, Binding("idle", service, idle_us, slo_us))
-                best = Capacity(last, Binding("p99", service, None, slo_us))
+                best = Capacity(_last(late, least), Binding("p99", service, None, slo_us))
         if best is None:
             return Capacity(math.inf, Binding("utilization", "cores"))
         return best
@@ -193,11 +190,14 @@ def overheads(plan: Plan, system: str) -> Overheads | None:
         "non_acc": Overheads(
             core_ns={"received": switch + value("core.wake_ns"), "request": switch}
         ),
-        "cpu_centric": Overheads(core_ns={"operation": driver}, hand_over_ns=move),
+        "cpu_centric": Overheads(
+            core_ns={"operation": driver, "falls_back": switch}, hand_over_ns=move
+        ),
         "relief": Overheads(
             core_ns={
-                "received": 2 * (interrupt + submit) + 3 * switch,
-                "sent": interrupt + switch,
+                "received_by_tcp": 2 * (interrupt + submit) + 3 * switch,
+                "sent_by_tcp": interrupt + switch,
+                "falls_back": switch,
             },
             hand_over_ns=value("relief.latency_ns") + move,
             manager_ns=value("relief.occupancy_ns"),
@@ -206,6 +206,7 @@ def overheads(plan: Plan, system: str) -> Overheads | None:
             core_ns={
                 "phase": switch,
                 "chain": value("core.enqueue_ns") + value("core.notice_ns"),
+                "falls_back": switch,
                 "request": value("core.notice_ns"),
             },
             hand_over_ns=dispatch + move,
@@ -268,18 +269,18 @@ def closed_form(
     servers = {"cores": demands["cores"], **{elements_of(name): counts[name] for name in used}}
     if over.manager_ns > 0:
         # The manager also starts each chain.
-        events = mix(lambda row: _operations(row) + row["started_chains"] + 1)
+        events = mix(lambda row: _accelerated(row) + row["started_chains"] + 1)
         busy["manager"], servers["manager"] = over.manager_ns * events, 1
     visits = {name: max(1, row["cpu_phases"]) for name, row in services.items()}
     visits_mean = mix(lambda row: max(1, row["cpu_phases"]))
     lengths = [
-        (weights[name] * visits[name], _kept_ns(row, over, used, bare=bare) / visits[name])
+        (weights[name] * visits[name], _kept_ns(row, over, bare=bare) / visits[name])
         for name, row in services.items()
     ]
     return ClosedForm(
         rates_rps=rates_rps,
         serial_ns=_serial_ns(services, over, bare=bare),
-        visits=visits,
+        visits=_all_visits(services, visits),
         slo_us=slo_us,
         busy_ns=busy,
         servers=servers,
@@ -320,6 +321,8 @@ def _scaled(row: Mapping[str, Any], factors: Mapping[str, float]) -> dict[str, A
             "count": of["count"],
             "core_ns": of["core_ns"] * factor(name),
             "accelerator_ns": of["accelerator_ns"] * factor(name),
+            "on_core": of["on_core"],
+            "on_core_ns": of["on_core_ns"] * factor(name),
         }
         for name, of in row["operations"].items()
     }
@@ -339,7 +342,13 @@ def _scaled(row: Mapping[str, Any], factors: Mapping[str, float]) -> dict[str, A
 
 def _grown(chain: Mapping[str, Any], grown: Callable[[str], float]) -> dict[str, Any]:
     """Return a chain's demands, with costs that grow as much as those of its service."""
-    return {**chain, **{key: chain[key] * grown(key) for key in ("core_ns", "accelerator_ns")}}
+    core, accelerator = grown("core_ns"), grown("accelerator_ns")
+    return {
+        **chain,
+        "core_ns": chain["core_ns"] * core,
+        "on_core_ns": chain["on_core_ns"] * core,
+        "accelerator_ns": chain["accelerator_ns"] * accelerator,
+    }
 
 
 def _time(accelerator: str, key: str) -> _OfService:
@@ -360,9 +369,9 @@ def _core_ns(row: Mapping[str, Any]) -> float:
     return float(row["app_ns"]) + math.fsum(of["core_ns"] for of in row["operations"].values())
 
 
-def _kept_ns(row: Mapping[str, Any], over: Overheads, used: Sequence[str], *, bare: bool) -> float:
-    """Return the core time of a request without the operations on the accelerators `used`."""
-    on_cores = (of["core_ns"] for name, of in row["operations"].items() if name not in used)
+def _kept_ns(row: Mapping[str, Any], over: Overheads, *, bare: bool) -> float:
+    """Return the core time of a request without the operations that accelerators execute."""
+    on_cores = (of["core_ns" if bare else "on_core_ns"] for of in row["operations"].values())
     own_ns = float(row["app_ns"]) + math.fsum(on_cores)
     return own_ns + over.of(row) + _outside_ns(bare=bare)(row)
 
@@ -377,6 +386,19 @@ def _variation(times: Sequence[tuple[float, float]]) -> float:
 
 def _operations(row: Mapping[str, Any]) -> float:
     return float(sum(of["count"] for of in row["operations"].values()))
+
+
+def _messages(row: Mapping[str, Any]) -> tuple[float, float]:
+    """Return how many messages a request receives and sends, and TCP's accelerator's share."""
+    tcp = row["operations"].get("TCP")
+    if tcp is None:
+        return float(row["received"]), 0.0
+    return float(tcp["count"]), 1.0 - tcp["on_core"] / tcp["count"]
+
+
+def _accelerated(row: Mapping[str, Any]) -> float:
+    """Return how many operations of a request the chip's accelerators execute."""
+    return float(sum(of["count"] - of["on_core"] for of in row["operations"].values()))
 
 
 def _serial_ns(
@@ -404,13 +426,35 @@ def _serial_ns(
         )
         return own_ns + float(row["outside_client_ns"]) + math.fsum(phases)
 
-    # Services without calls come first, then those that call them alone, and so on.
+    for name in _callees_first(services):
+        found[name] = whole(services[name])
+    return {name: found[name] for name in services}
+
+
+def _callees_first(services: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Return the services: those without calls, then those that call them alone, and so on."""
     called = {
         name: {chain["calls"] for chains in row["phases"] for chain in chains} - {None}
         for name, row in services.items()
     }
-    for name in TopologicalSorter(called).static_order():
-        found[name] = whole(services[name])
+    return list(TopologicalSorter(called).static_order())
+
+
+def _all_visits(
+    services: Mapping[str, Mapping[str, Any]], own: Mapping[str, int]
+) -> dict[str, float]:
+    """Return how often a request of each service waits for a core, in it and in services it calls.
+
+    `own` has the visits within each service. Calls at the same time wait at the same time, so those
+    with the most visits count.
+    """
+    found: dict[str, float] = {}
+    for name in _callees_first(services):
+        calls = (
+            max((chain["attempts"] * found.get(chain["calls"], 0.0) for chain in chains), default=0)
+            for chains in services[name]["phases"]
+        )
+        found[name] = own[name] + math.fsum(calls)
     return {name: found[name] for name in services}
 
 
@@ -425,17 +469,22 @@ def _phase_ns(
     """
     operations = [float(chain["operations"]) for chain in chains]
     on_core = [
-        count * core_ns + (float(chain["core_ns"]) if bare else 0.0)
+        count * core_ns + float(chain["core_ns" if bare else "on_core_ns"])
         for chain, count in zip(chains, operations, strict=True)
     ]
     elsewhere = [
-        float(chain["remote_ns"])
-        + (0.0 if bare else float(chain["accelerator_ns"]) + count * over.hand_over_ns)
-        for chain, count in zip(chains, operations, strict=True)
+        float(chain["remote_ns"]) + (0.0 if bare else _accelerated_ns(chain, over))
+        for chain in chains
     ]
     longest = max(map(sum, zip(on_core, elsewhere, strict=True)))
     managed_ns = over.manager_ns * (math.fsum(operations) + len(chains))
     return max(longest, math.fsum(on_core), managed_ns)
+
+
+def _accelerated_ns(chain: Mapping[str, Any], over: Overheads) -> float:
+    """Return the time of a chain on the chip's accelerators, with that between them, in ns."""
+    handed_over = float(chain["operations"]) - float(chain["on_core"])
+    return float(chain["accelerator_ns"]) + handed_over * over.hand_over_ns
 
 
 def _speedup(
@@ -449,16 +498,20 @@ def _speedup(
     It is infinite if the accelerators take all work, and offloads cost cores nothing.
 
     Each accelerator is a kernel. No thread waits for its offloads: another request uses the core
-    meanwhile. The core's work for an offload is its setup (o0), the same for all offloads.
+    meanwhile. The core's work for an offload is its setup (o0), the same for all offloads. Together
+    they are the whole orchestration of a request.
     """
-    setup_ns = mix(over.of) / max(mix(_operations), 1e-9)
-    left_ns = core_ns - math.fsum(mix(_time(name, "core_ns")) for name in used)
+    setup_ns = mix(over.of) / max(mix(_accelerated), 1e-9)
+    offloaded_ns = {
+        name: mix(_time(name, "core_ns")) - mix(_time(name, "on_core_ns")) for name in used
+    }
+    left_ns = core_ns - math.fsum(offloaded_ns.values())
     if setup_ns == 0.0 and left_ns <= _PRECISION * core_ns:
         return math.inf  # nothing is left to the cores
     kernels = []
     for name in used:
-        share = mix(_time(name, "core_ns")) / core_ns
-        count = mix(_time(name, "count"))
+        share = offloaded_ns[name] / core_ns
+        count = mix(_time(name, "count")) - mix(_time(name, "on_core"))
         on_accelerator = mix(_time(name, "accelerator_ns"))
         kernels.append(
             accelerometer.Kernel(

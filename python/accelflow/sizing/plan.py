@@ -407,8 +407,8 @@ def _check_services(plan: Plan) -> None:
     _check_ratios(plan)
     _check_mapping("p99_us", plan.p99_us, *P99_US)
     for name in plan.p99_us:
-        if name not in plan.rates_rps:
-            raise refused("p99_us: service", name, known=plan.rates_rps)
+        if name not in plan.effective_rps:
+            raise refused("p99_us: service", name, known=plan.effective_rps)
 
 
 def _check_ratios(plan: Plan) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Final
 
@@ -53,6 +54,32 @@ class CoreQueues:
         waiting = _arriving_busy(busy_ratio, self._arrival_variation)
         return waiting, self._scale(self._arrival_variation) / (1.0 - waiting)
 
+    def quantile(self, busy_ratio: float, visits: float, share: float) -> float:
+        """Return how long at most a request waits for cores in all its `visits`, with exceptions.
+
+        `share` is the share of requests that wait longer, above 0 and below 1. Waits are taken as
+        independent. Of n visits, the number of those that wait is binomial, and the sum of k
+        exponential waits has an Erlang distribution. A number of visits between two whole ones is
+        a mixture of both. The unit is a visit's mean length, and `busy_ratio` that of :meth:`wait`.
+        """
+        waiting, mean = self.wait(busy_ratio)
+        fewer = math.floor(visits)
+        more = visits - fewer
+
+        def beyond(time: float) -> float:
+            least = (1.0 - more) * _sum_beyond(fewer, waiting, time)
+            return least + (more * _sum_beyond(fewer + 1, waiting, time) if more else 0.0)
+
+        low, high = 0.0, 1.0
+        if waiting <= 0.0 or beyond(0.0) <= share:
+            return 0.0
+        while beyond(high) > share:
+            low, high = high, 2.0 * high
+        while high - low > _PRECISION * high:
+            middle = (low + high) / 2
+            low, high = (middle, high) if beyond(middle) > share else (low, middle)
+        return high * mean
+
     def _scale(self, arrival_variation: float) -> float:
         return (arrival_variation + self.visit_variation) / (arrival_variation + 1.0)
 
@@ -62,6 +89,26 @@ class CoreQueues:
         if self.balancing == "random":
             return 1.0
         return 1.0 - (1.0 - 1.0 / self.cores) / self.visits
+
+
+def _sum_beyond(visits: int, waiting: float, time: float) -> float:
+    """Return the probability that the waits of a number of visits last longer than `time` in all.
+
+    A visit waits with the probability `waiting`, and then for an exponential time with the mean 1.
+    """
+    if waiting >= 1.0:
+        chosen = {visits: 1.0}
+    else:
+        chosen = {
+            k: math.comb(visits, k) * waiting**k * (1.0 - waiting) ** (visits - k)
+            for k in range(1, visits + 1)
+        }
+    found, erlang, term = 0.0, 0.0, math.exp(-time)
+    for k in range(1, visits + 1):
+        erlang += term  # P(Poisson(time) < k), the tail of the Erlang distribution of k waits
+        term *= time / k
+        found += chosen.get(k, 0.0) * erlang
+    return found
 
 
 def _arriving_busy(busy_ratio: float, variation: float) -> float:

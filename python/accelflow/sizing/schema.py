@@ -36,7 +36,7 @@ _MEANINGS: Final[Mapping[str, str]] = {
     "slo_factor": "The limit of the other services' P99: a multiple of the mean response time on an"
     " idle server with AccelFlow.",
     "growth": "The growth of all rates.",
-    "growth.per_year_ratio": "The growth in a year, as a ratio.",
+    "growth.per_year_ratio": "The growth in a year over the rates before it: 0.2 is 20 % more.",
     "growth.years": "The rates at the end of these years are planned for.",
     "limits": "The limits of a server's load.",
     "limits.utilization_ratio": "The largest share of time that cores, elements of an accelerator,"

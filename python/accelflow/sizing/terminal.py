@@ -64,12 +64,22 @@ def _reading(answer: Mapping[str, Any]) -> list[str]:
     without = ", ".join(answer["left_out"])
     without = f" Not planned for, as the plan has no rate of them: {without}." if without else ""
     return _wrapped(
-        f"For {sum(rates.values()):,.0f} requests a second over {services}, with no resource busy"
-        f" for more than {limit:.0%} of the time and the P99 of each service within its SLO."
-        " servers: with the 95 % interval where its ends differ; limit: the limiting factor of a"
-        " server's load; headroom: the additional load that the servers could take; chip worth:"
-        " the break-even price of a server's chip." + without
+        f"For {sum(rates.values()):,.0f} requests a second{_growth(answer)} over {services}, with"
+        f" no resource busy for more than {limit:.0%} of the time and the P99 of each service"
+        " within its SLO. servers: with the 95 % interval where its ends differ; limit: the"
+        " limiting factor of a server's load; headroom: the additional load that the servers could"
+        " take; chip worth: the break-even price of a server's chip." + without
     )
+
+
+def _growth(answer: Mapping[str, Any]) -> str:
+    """Return the growth that the rates include, in parentheses; empty without growth."""
+    growth = answer["plan"]["growth"]
+    if growth["per_year_ratio"] == 0 or growth["years"] == 0:
+        return ""
+    today = sum(answer["plan"]["rates_rps"].values())
+    years = "1 year" if growth["years"] == 1 else f"{growth['years']:g} years"
+    return f" ({today:,.0f} today, {growth['per_year_ratio']:+.0%} a year for {years})"
 
 
 def _idle(answer: Mapping[str, Any]) -> Iterator[str]:
