@@ -62,13 +62,6 @@ def test_histogram_becomes_a_distribution(tmp_path: Path) -> None:
     assert list(other.sizes.bytes) == [0.5, 1.5, 3.5]
 
 
-def test_maps_that_are_printed_again_are_added(tmp_path: Path) -> None:
-    path = tmp_path / "sizes.txt"
-    bins = HISTOGRAM.partition("@bytes")[2]
-    path.write_text(f"@bytes{bins}\n@bytes{bins}")
-    assert read_histogram(path).count == 200
-
-
 @pytest.mark.parametrize(
     ("text", "name", "message"),
     [

@@ -289,10 +289,11 @@ def _service(tree: Mapping[str, Any], path: str, folder: Path) -> Service:
 
 @dataclass(frozen=True, kw_only=True)
 class _Counted:
-    """A histogram of bpftrace, and how long it counted."""
+    """A histogram of bpftrace, what its prints are, and how long it counted."""
 
     file: str
     map: str | None = None
+    prints: str | None = None
     seconds: float | None = None
 
 
@@ -304,7 +305,7 @@ def _counted(row: Mapping[str, Any], place: str, folder: Path) -> Mapping[str, A
     if "sizes" in row:
         raise refused(place, row["histogram"], "must be left out, since sizes is given")
     given = _table(_Counted, row["histogram"], place)
-    histogram = read_histogram(folder / given.file, given.map)
+    histogram = read_histogram(folder / given.file, given.map, given.prints)
     found = {key: value for key, value in row.items() if key != "histogram"}
     found["sizes"] = {
         "bytes": list(histogram.sizes.bytes),
@@ -438,7 +439,7 @@ def _check_kinds(given: dict[str, Any], place: str) -> None:
 
 
 #: Keys of tables inside a kernel whose values are text.
-_TEXTS: Final = ("interpolation", "approximation", "shared", "file", "map", "kernel")
+_TEXTS: Final = ("interpolation", "approximation", "shared", "file", "map", "prints", "kernel")
 
 
 def _table(kind: type[Any], value: Any, place: str) -> Any:

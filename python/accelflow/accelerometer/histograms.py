@@ -1,7 +1,9 @@
 """Size histograms in the output of bpftrace's `hist()` and `lhist()`."""
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
@@ -17,6 +19,13 @@ _BIN: Final = re.compile(
     rf"^[\[(](?:{_NUMBER}|\.\.\.)(?:,\s*(?:{_NUMBER}|\.\.\.)[\])])?\]?\s+(\d+)\s*(?:\|.*)?$"
 )
 
+#: The two kinds of scripts that print a map several times: those that do not clear it in between,
+#: so that each print has all sizes so far, and those that clear it after each print.
+_KINDS: Final = ("cumulative", "cleared")
+
+#: One print of a map: its lines by the text of their bins.
+_Print = Mapping[str, re.Match[str]]
+
 
 @dataclass(frozen=True)
 class Histogram:
@@ -31,18 +40,29 @@ class Histogram:
     empty: int
 
 
-def read_histogram(path: Path, name: str | None = None) -> Histogram:
+def read_histogram(path: Path, name: str | None = None, prints: str | None = None) -> Histogram:
     """Read the histogram called `name`, such as ``@bytes``, in bpftrace's output at `path`.
 
     `name` may be omitted if the file has one histogram. Sizes are spread evenly within a bin. Sizes
-    of 0 bytes are counted, but they are not offloads. Raises InputError for a file that
-    cannot be read or has no histogram, an unknown name, sizes below 0, and a bin without an end.
+    of 0 bytes are counted, but they are not offloads.
+
+    A script may print a map several times, and bpftrace prints it again at exit. `prints` is
+    ``cumulative`` if nothing clears the map in between: the last print then has all sizes. It is
+    ``cleared`` if the script clears the map after each print: the prints are then added. It may be
+    omitted if there is one print, and if in each print a count is below that of the print before,
+    which only clearing causes. Rising counts show nothing: the load may have risen.
+
+    Raises InputError for a file that cannot be read or has no histogram, an unknown name, sizes
+    below 0, a bin without an end, several prints of which `prints` must say what they are, and
+    ``cumulative`` prints in which a count falls.
     """
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise unreadable("histogram", path, error) from error
-    found = _bins(text)
+    if prints is not None and prints not in _KINDS:
+        raise refused(f"{path}: prints", prints, known=_KINDS)
+    found = _prints(text)
     if not found:
         allowed = "must be at least 1, in the output of bpftrace's hist or lhist"
         raise refused(f"{path}: number of histograms", 0, allowed)
@@ -51,19 +71,61 @@ def read_histogram(path: Path, name: str | None = None) -> Histogram:
     if name is not None and name not in found:
         raise refused(f"{path}: map", name, known=found)
     chosen = name or next(iter(found))
-    return _histogram(chosen, found[chosen], f"{path}: {chosen}")
+    rows = _each_size_once(found[chosen], prints, chosen, f"{path}: prints")
+    return _histogram(chosen, rows, f"{path}: {chosen}")
 
 
-def _bins(text: str) -> dict[str, list[re.Match[str]]]:
-    """The lines of each histogram. A map that is printed again, as by an interval, is added to."""
-    found: dict[str, list[re.Match[str]]] = {}
+def _prints(text: str) -> dict[str, list[_Print]]:
+    """The prints of each map that is a histogram, in their order; some may be empty."""
+    found: dict[str, list[dict[str, re.Match[str]]]] = {}
     name = "@"
     for line in text.splitlines():
         if heading := _NAME.match(line.strip()):
             name = heading[1]
+            found.setdefault(name, []).append({})
         elif row := _BIN.match(line.strip()):
-            found.setdefault(name, []).append(row)
-    return found
+            of_bin = row[0][: row.start(5)].strip()
+            known = found.setdefault(name, [{}])
+            if of_bin in known[-1]:  # the next print, without its heading
+                known.append({})
+            known[-1][of_bin] = row
+    return {name: list(prints) for name, prints in found.items() if any(prints)}
+
+
+def _each_size_once(
+    prints: Sequence[_Print], kind: str | None, name: str, place: str
+) -> list[re.Match[str]]:
+    """The lines of all prints of a map, or of the last one if each has all sizes so far."""
+    pairs = list(enumerate(pairwise(prints), start=1))
+    falls = [number for number, (before, after) in pairs if _falls(before, after)]
+    if kind == "cumulative":
+        if falls:
+            allowed = (
+                f"must be cleared, as a count of {name} falls from print {falls[0]} to the next"
+            )
+            raise refused(place, kind, allowed)
+        return list(prints[-1].values())
+    # After an empty print, both kinds of scripts print the same.
+    unknown = [n for n, (before, after) in pairs if _counted(before) and not _falls(before, after)]
+    if kind is None and unknown:
+        allowed = (
+            f"must be cumulative or cleared, as {name} is printed {len(prints)} times: cumulative"
+            f" if nothing clears {name} in between, cleared if the script clears it after each"
+            " print"
+        )
+        raise refused(place, LEFT_OUT, allowed)
+    return [row for each in prints for row in each.values()]
+
+
+def _falls(before: _Print, after: _Print) -> bool:
+    """Whether a bin has a lower count in the later print, or is no longer printed."""
+    return any(
+        int(row[5]) > int(after[name][5] if name in after else 0) for name, row in before.items()
+    )
+
+
+def _counted(of: _Print) -> bool:
+    return any(int(row[5]) for row in of.values())
 
 
 def _histogram(name: str, rows: list[re.Match[str]], place: str) -> Histogram:
