@@ -3,7 +3,7 @@
 A recording (docs/recording-format.md) has the number, sizes and costs of each accelerator's
 operations in a request, and the time of all other work. These give a kernel's share of the host's
 cycles (alpha), the offloads per second (n), the cycles per byte (C_b) and the distribution of
-sizes. The errors of the inputs follow from the number of measurements of each cost.
+sizes. The errors of the inputs follow from the number of measurements of each time.
 """
 
 import json
@@ -52,8 +52,11 @@ class Measured:
 class Recorded:
     """A recorded service: its operations, and the remaining core time of a request, `rest_ns`.
 
-    `machine` describes the processor. `assumed_application` is true if the recording lacks the time
-    of application logic; the share that AccelFlow's paper states is then used.
+    `machine` describes the processor. `rest_ns` is application logic and, where it was measured,
+    the server's time outside of operations and logic; `rest_sd_ns` is the standard error of what
+    was measured of it. `assumed_application` is true if the recording lacks the time of application
+    logic; it is then the share of a request that AccelFlow's paper states, and so has no error of
+    its own, but grows with the operations' costs.
     """
 
     name: str
@@ -61,6 +64,7 @@ class Recorded:
     operations: tuple[Measured, ...]
     rest_ns: float
     assumed_application: bool
+    rest_sd_ns: float = 0.0
 
     @property
     def request_ns(self) -> float:
@@ -69,8 +73,14 @@ class Recorded:
 
     @property
     def request_sd_ns(self) -> float:
-        """The standard error of the core time in ns, from those of the operations' costs."""
-        return math.sqrt(math.fsum(each.cost_sd_ns**2 for each in self.operations))
+        """The standard error of the core time in ns, from those of the costs and of the rest."""
+        costs = math.fsum(each.cost_sd_ns**2 for each in self.operations)
+        return math.hypot(self.growth_ratio * math.sqrt(costs), self.rest_sd_ns)
+
+    @property
+    def growth_ratio(self) -> float:
+        """How much a request's core time grows with a cost: by 1, and assumed logic's part."""
+        return 1 / (1 - APPLICATION_RATIO) if self.assumed_application else 1.0
 
 
 def read_recording(path: Path, service: str | None = None) -> Recorded:
@@ -100,9 +110,11 @@ def read_recording(path: Path, service: str | None = None) -> Recorded:
 def _recorded(service: Mapping[str, Any], machine: str) -> Recorded:
     steps: dict[str, list[Mapping[str, Any]]] = {}
     application: list[float | None] = []
+    errors: list[float] = []
     for phase in service["phases"]:
         if "cpu" in phase:
             application.append(_mean_ns(phase["cpu"], "app_quantiles_ns", "app_ns"))
+            errors.append(_error_ns(phase["cpu"], "app_quantiles_ns"))
             continue
         for chain in phase["chains"]:
             for step in chain["steps"]:
@@ -115,7 +127,9 @@ def _recorded(service: Mapping[str, Any], machine: str) -> Recorded:
     assumed = len(known) < len(application)
     taxes = math.fsum(each.cost_ns for each in operations)
     logic = taxes * APPLICATION_RATIO / (1 - APPLICATION_RATIO) if assumed else math.fsum(known)
-    return Recorded(service["service"], machine, operations, logic + around, assumed)
+    # Measured parts of assumed logic are not used.
+    error = math.hypot(*([] if assumed else errors), _error_ns(outside, "core_quantiles_ns"))
+    return Recorded(service["service"], machine, operations, logic + around, assumed, error)
 
 
 def _mean_ns(row: Mapping[str, Any], quantiles: str, median: str | None) -> float | None:
@@ -127,20 +141,20 @@ def _mean_ns(row: Mapping[str, Any], quantiles: str, median: str | None) -> floa
     return given
 
 
-def _deviation_ns(row: Mapping[str, Any]) -> float:
-    """Return the standard deviation of a step's costs; 0 if the recording has only medians.
+def _error_ns(row: Mapping[str, Any], quantiles: str) -> float:
+    """Return the standard error of the mean of the distribution in `row`; 0 if it has none.
 
     The error of a calibration's medians is :func:`_calibration_ratio`.
     """
-    points = row.get("cost_quantiles_ns")
+    points = row.get(quantiles)
     if not points:
         return 0.0
-    mean = _mean_ns(row, "cost_quantiles_ns", "cost_ns") or 0.0
+    mean = _mean_ns(row, quantiles, None) or 0.0
     # Evenly spread from a to b, the mean square is (a^2 + a b + b^2) / 3.
     squares = math.fsum(
         (b[0] - a[0]) * (a[1] ** 2 + a[1] * b[1] + b[1] ** 2) / 3 for a, b in pairwise(points)
     )
-    return math.sqrt(max(squares - mean * mean, 0.0))
+    return math.sqrt(max(squares - mean * mean, 0.0) / row["samples"])
 
 
 def _calibration_ratio(service: Mapping[str, Any]) -> float:
@@ -154,7 +168,7 @@ def _calibration_ratio(service: Mapping[str, Any]) -> float:
 def _measured(name: str, rows: list[Mapping[str, Any]], spread: float) -> Measured:
     costs = [_mean_ns(row, "cost_quantiles_ns", "cost_ns") or 0.0 for row in rows]
     errors = [
-        _deviation_ns(row) / math.sqrt(row["samples"]) or spread * cost
+        _error_ns(row, "cost_quantiles_ns") or spread * cost
         for row, cost in zip(rows, costs, strict=True)
     ]
     points = [point for row, cost in zip(rows, costs, strict=True) for point in _by_size(row, cost)]
@@ -218,7 +232,7 @@ def service_of(
     machine. `threading`, `placement`, `acceleration_ratio` and `costs` (such as `transfer_cycles`)
     apply to all kernels, since a recording of software does not have them.
 
-    Alpha (`kernel_share_ratio`) and n (`offloads_per_s`) are ranges where the costs have errors.
+    Alpha (`kernel_share_ratio`) and n (`offloads_per_s`) are ranges where the total has an error.
     Alpha is a kernel's cost divided by the total time of a request, and n its number of operations
     divided by that total. Both depend on the total, so their errors are related, but the model
     draws each range independently. Where offloads cost little, an interval of a gain is therefore
@@ -255,11 +269,14 @@ def _clock(machine: str) -> float:
 
 
 def _share(each: Measured, recorded: Recorded) -> Number:
-    """Return alpha, with the error that follows from the errors of all costs."""
+    """Return alpha, with the error that follows from the errors of all costs and of the rest."""
     total = recorded.request_ns
     share = each.cost_ns / total
+    # How the share changes with a larger cost of another operation, relative to the total.
+    smaller = recorded.growth_ratio * share
     others = math.fsum(other.cost_sd_ns**2 for other in recorded.operations if other is not each)
-    spread = math.sqrt(((1 - share) * each.cost_sd_ns) ** 2 + share**2 * others) / total
+    own = (1 - smaller) * each.cost_sd_ns
+    spread = math.hypot(own, smaller * math.sqrt(others), share * recorded.rest_sd_ns) / total
     return Range(mean=share, sd=spread) if spread > 0 else share
 
 
