@@ -3,6 +3,8 @@
 .venv/bin/python scripts/accelerometer_page.py            # all that is simulated anew
 .venv/bin/python scripts/accelerometer_page.py --chains   # only the simulated chains anew
 .venv/bin/python scripts/accelerometer_page.py --machine  # only the trial on this machine anew
+.venv/bin/python scripts/accelerometer_page.py --benchmarks     # only its micro-benchmarks of
+    # instructions, switches and io_uring
 .venv/bin/python scripts/accelerometer_page.py --server FILE    # only what FILE has, the output of
     # cargo run --profile extension -p accelflow-storage --example live_chains >FILE
 .venv/bin/python scripts/accelerometer_page.py --ensemble FILE  # likewise, the output of
@@ -50,6 +52,8 @@ def main() -> None:
             result["chains"] = chains.chains()
         case ["--machine"]:
             result["machine"] = machine.on_this_machine()
+        case ["--benchmarks"]:
+            result["machine"] |= machine.benchmarks()
         case ["--server", file]:
             result["server"] = server.measured_chains(Path(file))
         case ["--ensemble", file]:

@@ -527,7 +527,7 @@ def test_kernel_takes_its_inputs_from_micro_benchmarks(tmp_path: Path) -> None:
         return {"median": median, **ends, "standard_error": error}
 
     machine = {
-        "schema": "accelflow.accelerometer-measured/2",
+        "schema": "accelflow.accelerometer-measured/3",
         "kernels": {
             "aes_128_gcm": {
                 "acceleration_ratio": of(16.0, 0.2),

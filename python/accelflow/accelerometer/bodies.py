@@ -47,7 +47,7 @@ _INSTRUCTIONS: Final = (
 def measure_bodies(*, rounds: int = 15, calls: int = 60) -> dict[str, Any]:
     """Measure the nine accelerators in software on this machine; takes about half a minute.
 
-    Returns an object of schema ``accelflow.accelerometer-measured/2``, like
+    Returns an object of schema ``accelflow.accelerometer-measured/3``, like
     :func:`accelflow.accelerometer.measured.measure`. Its `kernels` are the nine accelerators and,
     if the processor has AES instructions, `Encr_by_instructions` and `Decr_by_instructions`. Each
     has `against` (a text on the two implementations that are compared), `acceleration_ratio` (A),

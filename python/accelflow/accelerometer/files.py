@@ -35,7 +35,7 @@ _MOST_CYCLES: Final = 1e18
 _NOT_APPLICABLE: Final = ("na", "n/a", "-")
 
 #: The schema of results of micro-benchmarks (:func:`accelflow.accelerometer.measured.measure`).
-MEASURED_SCHEMA: Final = "accelflow.accelerometer-measured/2"
+MEASURED_SCHEMA: Final = "accelflow.accelerometer-measured/3"
 #: The command that writes them.
 _MEASURE: Final = "accelflow accelerometer --measure --json"
 

@@ -59,16 +59,17 @@ _CHECKSUM_NEEDS: Final = {"flags": "sse4_2", "Features": "crc32"}
 def measure(*, rounds: int = 9, seconds: float = 0.02) -> dict[str, Any]:
     """Measure inputs of Accelerometer's equations on this machine; takes about 4 s.
 
-    Returns an object of schema ``accelflow.accelerometer-measured/2``. Each of its `kernels` has
+    Returns an object of schema ``accelflow.accelerometer-measured/3``. Each of its `kernels` has
     `against` (a text on the two implementations that are compared), `acceleration_ratio` (A: the
-    ratio of their times per byte), `setup_ns`, `host_fixed_ns`, `host_ns_per_byte` and the times
-    for each size. `setup_ns` is o0 + L, the fixed cost of an offload, since the two cannot be told
-    apart for an instruction. It is above 0 only if the instructions take longer to begin.
-    `transfer_ns` is None. `thread_switch_ns` is o1, and `io_uring_ns` the cost of a submission to
-    io_uring. Each value is a result of :func:`accelflow.accelerometer.rounds.over_rounds` for
-    `rounds` rounds, with at least `seconds` of calls per size in each. `run_queue` has the
-    machine's load before and after. Values that this machine cannot measure are None; `lacking` has
-    the reasons.
+    ratio of their times per byte), `setup_ns`, `host_fixed_ns`, `host_ns_per_byte`, the times for
+    each size, and `call_ns`, the host's time for a call on no bytes. `setup_ns` is o0 + L by
+    :func:`offload_cost_ns`, since the two cannot be told apart for an instruction. It and
+    `host_fixed_ns` are without the time of a call on no bytes, which is the interpreter's; the
+    times for each size are with it. `transfer_ns` is None. `thread_switch_ns` is o1, and
+    `io_uring_ns` the cost of a submission to io_uring. Each value is a result of
+    :func:`accelflow.accelerometer.rounds.over_rounds` for `rounds` rounds, with at least `seconds`
+    of calls per size in each. `run_queue` has the machine's load before and after. Values that this
+    machine cannot measure are None; `lacking` has the reasons.
     """
     busy = [run_queue()]
     lacking: dict[str, str] = {}
@@ -141,26 +142,46 @@ def line(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
     return mean_y - slope * mean_x, slope
 
 
+def offload_cost_ns(host: tuple[float, float], accelerated: tuple[float, float]) -> float:
+    """Return the fixed cost of an offload, o0 + L in ns, where the work per byte determines A.
+
+    `host` and `accelerated` are lines of a call's time over its size: intercepts in ns and slopes
+    in ns per byte, whose ratio is A. The equations divide all of alpha by A, and alpha is the share
+    of all the host's cycles in the kernel, as a profile or a recording has it: also those that a
+    call takes at any size. So what an accelerated call takes beyond its bytes is partly in alpha /
+    A, and only the remainder is a cost of the offload. It is below 0 if the accelerator also has
+    the fixed part of a call done more than A times as fast.
+    """
+    return accelerated[0] - host[0] * accelerated[1] / host[1]
+
+
 def _compared(
     host: list[list[float]], accelerated: list[list[float]], against: str
 ) -> dict[str, Any]:
-    """The parameters from the times of each round at each size, in nanoseconds."""
+    """The parameters from the times of each round, in ns: without bytes, and at each size."""
 
     def fits(rounds: list[list[float]]) -> list[tuple[float, float]]:
-        return [line(list(zip(SIZES, times, strict=True))) for times in rounds]
+        found = []
+        for empty, *times in rounds:
+            fixed, slope = line(list(zip(SIZES, times, strict=True)))
+            # A service that is compiled has no interpreter, neither before nor after.
+            found.append((fixed - empty, slope))
+        return found
 
     on_host, on_accelerator = fits(host), fits(accelerated)
     pairs = list(zip(on_host, on_accelerator, strict=True))
+    (calls, *by_size), (_, *faster) = zip(*host, strict=True), zip(*accelerated, strict=True)
     return {
         "against": against,
         "acceleration_ratio": over_rounds([h[1] / a[1] for h, a in pairs]),
-        "setup_ns": over_rounds([a[0] - h[0] for h, a in pairs]),
+        "setup_ns": over_rounds([offload_cost_ns(h, a) for h, a in pairs]),
         "transfer_ns": None,
         "host_fixed_ns": over_rounds([h[0] for h in on_host]),
         "host_ns_per_byte": over_rounds([h[1] for h in on_host]),
+        "call_ns": over_rounds(calls),
         "sizes_bytes": list(SIZES),
-        "host_ns": [over_rounds(times) for times in zip(*host, strict=True)],
-        "accelerated_ns": [over_rounds(times) for times in zip(*accelerated, strict=True)],
+        "host_ns": [over_rounds(times) for times in by_size],
+        "accelerated_ns": [over_rounds(times) for times in faster],
     }
 
 
@@ -169,7 +190,7 @@ def _checksums(rounds: int, seconds: float) -> dict[str, Any]:
     found: dict[bool, list[list[float]]] = {True: [], False: []}
     for _ in range(rounds):
         for tables, times in found.items():
-            calls = [checksum_call(size, tables=tables) for size in SIZES]
+            calls = [checksum_call(size, tables=tables) for size in (0, *SIZES)]
             times.append([timed(call, seconds) for call in calls])
     return _compared(found[True], found[False], "the processor's instruction, and tables")
 
@@ -213,10 +234,11 @@ def in_process(module: str, arguments: Sequence[str], mask: str | None) -> Any:
 
 
 def _times(name: str, rounds: int, seconds: float) -> list[list[float]]:
-    """Nanoseconds of one call at each of the sizes, for each round."""
+    """Nanoseconds of one call on no bytes and at each of the sizes, for each round."""
     crypto = library()
     return [
-        [timed(kernel_call(crypto, name, size), seconds) for size in SIZES] for _ in range(rounds)
+        [timed(kernel_call(crypto, name, size), seconds) for size in (0, *SIZES)]
+        for _ in range(rounds)
     ]
 
 

@@ -25,6 +25,7 @@ from accelflow.accelerometer.measured import (
     kernel_call,
     library,
     line,
+    offload_cost_ns,
     switch_ns,
     timed,
 )
@@ -125,16 +126,18 @@ def _checksum(of_round: _Round) -> _Study:
 def _kernel(
     own_ns: float, host: tuple[float, float], chip: tuple[float, float], size: int
 ) -> Kernel:
-    """A kernel of `size` bytes by its lines of time over size; a nanosecond is a cycle."""
+    """A kernel of `size` bytes by its lines of time over size; a nanosecond is a cycle.
+
+    Both lines have the interpreter's time for a call, as the measured requests have it.
+    """
     on_host = host[0] + host[1] * size
-    acceleration = host[1] / chip[1]
     return Kernel(
         threading="sync",
         placement="on_chip",
         kernel_share_ratio=on_host / (own_ns + on_host),
         offloads_per_s=1e9 / (own_ns + on_host),
-        setup_cycles=max(chip[0] - host[0] / acceleration, 0.0),
-        acceleration_ratio=acceleration,
+        setup_cycles=max(offload_cost_ns(host, chip), 0.0),
+        acceleration_ratio=host[1] / chip[1],
     )
 
 
