@@ -24,6 +24,8 @@ pub struct Spent {
     /// The time for which the request occupies a core: a part of the sum of the fields above, from
     /// `software` to `switched`.
     pub on_core: Time,
+    /// The part of `queued` and `refused` for which the request occupies a core.
+    pub waits_on_core: Time,
     /// The time of the functions' business logic, without stalls.
     pub execute: Time,
     /// The time in which the business logic stalls for missing instructions.
@@ -51,6 +53,7 @@ impl Spent {
         self.away += other.away;
         self.switched += other.switched;
         self.on_core += other.on_core;
+        self.waits_on_core += other.waits_on_core;
         self.execute += other.execute;
         self.stall += other.stall;
     }

@@ -467,7 +467,7 @@ impl<'r> Server<'r> {
             }
             Step::Shared(time) => {
                 let slot = self.pipelines.offer(now, time);
-                self.spend(request, now, slot.start, |spent| &mut spent.queued);
+                self.wait_on_core(request, now, slot.start, |spent| &mut spent.queued);
                 self.spend(request, slot.start, slot.end, |spent| {
                     &mut spent.accelerator
                 })
@@ -482,7 +482,7 @@ impl<'r> Server<'r> {
                     return;
                 };
                 self.cores[core].running = Some((request, next));
-                self.spend(request, now, again, |spent| &mut spent.refused)
+                self.wait_on_core(request, now, again, |spent| &mut spent.refused)
             }
         };
         self.at(end, Event::Step(core));
@@ -500,6 +500,18 @@ impl<'r> Server<'r> {
         *what(spent) += end - start;
         spent.on_core += end - start;
         end
+    }
+
+    /// Charges a wait that keeps the request's core, and returns when the wait ends.
+    fn wait_on_core(
+        &mut self,
+        request: usize,
+        start: Time,
+        end: Time,
+        what: fn(&mut Spent) -> &mut Time,
+    ) -> Time {
+        self.requests[request].spent.waits_on_core += end - start;
+        self.spend(request, start, end, what)
     }
 
     /// Executes a part of the function: its share of the cycles and of the passes through its

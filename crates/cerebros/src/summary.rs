@@ -227,7 +227,7 @@ impl Summary {
         design: Design,
         mut outcome: SimulationResult,
     ) -> Result<Summary, Refusal> {
-        let headroom = headroom(service, platform, &outcome);
+        let headroom = headroom(service, platform, design, &outcome);
         let analytic_rpc_cycles = analytic_mean(service, platform, design, &outcome);
         let functions = service.functions.iter().zip(&mut outcome.functions);
         let functions = functions.map(|(function, group)| FunctionMeans {
@@ -272,13 +272,21 @@ fn analytic_mean(
 }
 
 /// The throughput of the shared pipelines over the most that the cores can demand. `None` if the
-/// pipelines have no task.
-fn headroom(service: &Service, platform: &Platform, outcome: &SimulationResult) -> Option<f64> {
+/// pipelines have no task. Waits for pipelines and for memory are no work of a core, so the ratio
+/// does not depend on the load.
+fn headroom(
+    service: &Service,
+    platform: &Platform,
+    design: Design,
+    outcome: &SimulationResult,
+) -> Option<f64> {
     let spent = outcome.all.spent;
     let work = spent.accelerator.as_s_f64();
-    let core = (spent.on_core + spent.function()).as_s_f64() - spent.queued.as_s_f64();
+    let core = (spent.on_core - spent.waits_on_core + spent.function()).as_s_f64();
     let cores = platform.workers().min(service.most_cores) as f64;
-    (work > 0.0).then(|| (platform.pipelines / work) / (cores / core))
+    // Under P+H_PV the work is that of accelerators beside the cores.
+    let shared = work > 0.0 && design != Design::Private;
+    shared.then(|| (platform.pipelines / work) / (cores / core))
 }
 
 fn registered(service: &Service, platform: &Platform) -> Result<Registered, Refusal> {

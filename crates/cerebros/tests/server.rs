@@ -7,8 +7,8 @@ use accelflow_cerebros::platform::PARAMETERS;
 use accelflow_cerebros::schema::{Type, Value};
 use accelflow_cerebros::services::{Call, Function, Service};
 use accelflow_cerebros::{
-    Arrivals, Design, Load, Message, Platform, Queue, SimulationResult, Steering, analytic,
-    breakdown, simulate,
+    Arrivals, Design, Load, Message, Platform, Queue, SimulationResult, Steering, Summary,
+    analytic, breakdown, simulate,
 };
 use accelflow_units::{Bytes, Time};
 use proptest::prelude::*;
@@ -373,6 +373,52 @@ fn contention_for_pipelines_is_the_one_difference_to_the_analytic_model_under_lo
     }
     let run = serve(&sg, &with(&[("pipelines", 1.0)]), Design::Private, &load);
     assert_eq!(run.all.spent.queued, Time::ZERO);
+}
+
+/// What the pipelines could serve over what the cores could: of a run on `platform`.
+fn headroom(platform: &Platform, design: Design, load: &Load) -> Option<f64> {
+    let sg = service("SG");
+    let run = serve(&sg, platform, design, load);
+    let summary = Summary::of(&sg, platform, design, run).unwrap();
+    summary.accelerator_headroom_ratio
+}
+
+#[test]
+fn the_accelerators_headroom_does_not_depend_on_waits() {
+    let at = |share| Load::new(Arrivals::Share(share), 3_000);
+    for (design, threads) in [
+        (Design::PayloadAndHeader, 1.0),
+        (Design::Full, 1.0),
+        (Design::Full, 4.0),
+    ] {
+        let of = |pipelines, share| {
+            let platform = with(&[("pipelines", pipelines), ("core_threads", threads)]);
+            headroom(&platform, design, &at(share)).unwrap()
+        };
+        let (queued, idle) = (of(1.0, 0.9), of(7.0, 0.1) / 7.0);
+        assert!(
+            (queued / idle - 1.0).abs() < 0.02,
+            "{} {threads}: {queued} {idle}",
+            design.name()
+        );
+    }
+    // Waits for memory. No request is given up, as that would change the mix of functions.
+    let scarce = with(&[("buffer_bytes", 50_000.0)]);
+    let closed = Load::new(Arrivals::Closed(60), 3_000);
+    let run = serve(&service("SG"), &scarce, Design::Full, &closed);
+    assert!(run.all.spent.refused > Time::ZERO);
+    assert_eq!(run.refused, 0);
+    let refused = headroom(&scarce, Design::Full, &closed).unwrap();
+    let ample = headroom(&Platform::default(), Design::Full, &closed).unwrap();
+    assert!((refused / ample - 1.0).abs() < 0.02, "{refused} {ample}");
+}
+
+#[test]
+fn pipelines_without_tasks_have_no_headroom() {
+    let load = Load::new(Arrivals::Closed(4), 100);
+    for design in [Design::None, Design::Private] {
+        assert_eq!(headroom(&Platform::default(), design, &load), None);
+    }
 }
 
 #[test]
