@@ -7,5 +7,6 @@ mod paper;
 mod power;
 mod queueing;
 mod relation;
+mod simulated_queues;
 mod simulation;
 mod uncertainty;

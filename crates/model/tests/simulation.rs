@@ -10,7 +10,7 @@ use proptest::prelude::*;
 const HOST: CyclesPerSecond = CyclesPerSecond(1e9);
 
 /// alpha 0.4, A 4, 20,000 cycles of kernel an offload: every term has a value of its own.
-fn kernel(threading: Threading) -> Kernel {
+pub(super) fn kernel(threading: Threading) -> Kernel {
     Kernel {
         name: "kernel".to_owned(),
         design: Design::new(threading, Placement::OffChip, None).expect("a design"),
@@ -34,7 +34,7 @@ fn kernel(threading: Threading) -> Kernel {
     }
 }
 
-const RUN: Run = Run {
+pub(super) const RUN: Run = Run {
     hosts: 1,
     threads: 8,
     kernels_per_request: 3,
@@ -47,14 +47,14 @@ const RUN: Run = Run {
     seed: 1,
 };
 
-fn service(kernels: &[Kernel]) -> Scenario {
+pub(super) fn service(kernels: &[Kernel]) -> Scenario {
     Scenario {
         host: HOST,
         kernels: kernels.to_vec(),
     }
 }
 
-fn run(kernel: &Kernel, run: Run) -> Measured {
+pub(super) fn run(kernel: &Kernel, run: Run) -> Measured {
     simulate(&service(std::slice::from_ref(kernel)), &run).expect("a run")
 }
 
@@ -263,6 +263,18 @@ fn kernels_that_share_an_accelerator_wait_in_one_queue() {
     );
 }
 
+/// One processing element for the offloads of `hosts` hosts.
+pub(super) fn queue(hosts: f64, service: Option<f64>, service_scv: Option<f64>) -> Queueing {
+    Queueing::Station {
+        servers: 1,
+        hosts,
+        service: service.map(MeanCycles),
+        service_scv,
+        approximation: Approximation::Kimura,
+        shared: None,
+    }
+}
+
 /// Equations (2), (4) and (7): offloads of one size raise the throughput above the break-even size,
 /// and lower it below. The latency has a break-even size of its own.
 #[test]
@@ -342,6 +354,15 @@ fn runs_that_cannot_be_are_refused() {
         error.to_string(),
         "kernel.queue.hosts = 3: must be 2, as for the other kernels, since a simulation has one \
          number of hosts"
+    );
+    let hyper = Kernel {
+        queue: self::queue(2.0, None, Some(2.0)),
+        ..kernel.clone()
+    };
+    assert_eq!(
+        simulate(&service(&[hyper]), &RUN).unwrap_err().to_string(),
+        "kernel.queue.service_scv_ratio = 2: must be 0 (constant) or 1 (exponential) for a \
+         simulation; for other distributions leave it out and give sizes"
     );
     for (run, message) in [
         (

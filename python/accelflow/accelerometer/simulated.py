@@ -36,7 +36,8 @@ class Run:
     their number. A host works on `threads` requests at a time (under Sync, on one). A request has
     `kernels_per_request` kernels, each after some of the service's own work. The time of the own
     work is `constant` or `exponential` (`own_work`), and so is that of kernels without sizes
-    (`kernel_work`). With `responses_first`, requests whose response has arrived run before new
+    (`kernel_work`); on the accelerator, `service_scv_ratio` of the kernel's queue takes precedence.
+    With `responses_first`, requests whose response has arrived run before new
     ones; otherwise requests run in the order in which they became ready. `load_ratio` is the
     arrival rate divided by the host's capacity without offloading. `requests` are measured with
     each of `seeds` seeds, from 1 on.

@@ -34,6 +34,12 @@ impl Work {
 }
 
 impl Picked {
+    /// The mean of g^beta over these offloads; `None` if there are none or sizes are unknown.
+    pub(super) fn mean_work(&self) -> Option<f64> {
+        let work = self.work.filter(|work| work.share > 0.0)?;
+        Some(work.sum / work.share)
+    }
+
     /// These offloads, and `part` of those that only `more` has.
     fn and(self, more: &Picked, part: f64) -> Picked {
         let between = |less: f64, more: f64| less + part * (more - less);

@@ -36,8 +36,8 @@ pub struct Run {
     pub responses_first: bool,
     /// How the service's own work before each kernel call varies about its mean.
     pub own_work: Spread,
-    /// How the work of a kernel call varies about its mean. Used only if neither the sizes of
-    /// offloads nor the `service_scv` of the queue is given.
+    /// How the work of a kernel call varies about its mean. Used only if the sizes of offloads are
+    /// not given. On the accelerator, the `service_scv` of the queue takes precedence.
     pub kernel_work: Spread,
     /// How requests arrive at the hosts.
     pub offered: Offered,

@@ -6,9 +6,8 @@ use accelflow_units::Time;
 
 use super::run::{Offered, Run, Spread};
 use crate::accelerometer::design::{Design, Threading};
-use crate::accelerometer::granularity::Lucrative;
 use crate::accelerometer::parameters;
-use crate::accelerometer::scenario::{Kernel, Queueing, Scenario, Selection};
+use crate::accelerometer::scenario::{Kernel, Queueing, Scenario, Selected, Selection};
 use crate::accelerometer::sizes::SizeCdf;
 
 /// The largest number of requests, of hosts, and of threads of a host.
@@ -66,8 +65,18 @@ struct Work {
     choice: Choice,
     transfer_cycles: f64,
     transfer_per_byte: f64,
-    /// The accelerator's cycles for one of the host.
-    accelerated: f64,
+    service: Service,
+}
+
+/// The accelerator's time for an offload.
+#[derive(Clone, Copy)]
+enum Service {
+    /// The host's time for the same work, times this.
+    OfHost(f64),
+    /// This many cycles, times g^beta.
+    OfSize(f64),
+    /// This mean in cycles, independent of the host's time.
+    Apart(f64, Spread),
 }
 
 /// The selection of kernels that are offloaded.
@@ -76,7 +85,7 @@ enum Choice {
     None,
     /// This share of all kernels, independent of size.
     Share(f64),
-    Sizes(Lucrative),
+    Sizes(Selected),
 }
 
 /// One kernel of a request.
@@ -94,7 +103,7 @@ pub(super) enum Piece {
 impl Setup {
     pub(super) fn new(scenario: &Scenario, run: &Run) -> Result<Setup, Refusal> {
         check_counts(run)?;
-        let ranges = pays(scenario)?;
+        let selected = selected(scenario, run)?;
         let host = scenario.host;
         let rates: Vec<f64> = scenario.kernels.iter().map(|k| k.candidates().0).collect();
         for (kernel, rate) in scenario.kernels.iter().zip(&rates) {
@@ -117,10 +126,10 @@ impl Setup {
         )?;
         let mut found = Accelerators::new(run);
         let mut kernels = Vec::with_capacity(rates.len());
-        for ((kernel, range), rate) in scenario.kernels.iter().zip(ranges).zip(&rates) {
+        for ((kernel, selected), rate) in scenario.kernels.iter().zip(selected).zip(&rates) {
             let queue = found.queue_of(kernel);
             let queue = queue.map_err(|error| error.within(&kernel.name))?;
-            kernels.push(offloading(kernel, &queue, range, host.0 / rate, run));
+            kernels.push(offloading(kernel, &queue, selected, host.0 / rate, run));
         }
         let share: f64 = scenario.kernels.iter().map(|kernel| kernel.share).sum();
         let each = host.0 / all;
@@ -282,11 +291,17 @@ fn longest_request(scenario: &Scenario, run: &Run) -> f64 {
 fn offloading(
     kernel: &Kernel,
     queue: &Queue,
-    range: Lucrative,
+    selected: Option<Selected>,
     cycles_each: f64,
     run: &Run,
 ) -> Offloading {
     let kernel_cycles = kernel.share * cycles_each;
+    let choice = match (kernel.selection, selected) {
+        _ if !run.offloading => Choice::None,
+        (Selection::OutOf(all), _) => Choice::Share(kernel.offloads.0 / all.0),
+        (Selection::Lucrative(_), Some(selected)) => Choice::Sizes(selected),
+        _ => Choice::Share(1.0),
+    };
     Offloading {
         design: kernel.design,
         setup: cycles(kernel.setup.0),
@@ -294,41 +309,60 @@ fn offloading(
         accelerator: queue.accelerator,
         work: Work {
             kernel_cycles,
-            kernel: queue.spread.unwrap_or(run.kernel_work),
+            kernel: run.kernel_work,
             sizes: kernel.sizes.as_ref().map(|sizes| {
                 let beta = kernel.host_cost.complexity;
                 (sizes.clone(), beta, sizes.mean_power(beta))
             }),
-            choice: match kernel.selection {
-                _ if !run.offloading => Choice::None,
-                Selection::All => Choice::Share(1.0),
-                Selection::OutOf(all) => Choice::Share(kernel.offloads.0 / all.0),
-                Selection::Lucrative(_) => Choice::Sizes(range),
-            },
+            choice,
             transfer_cycles: kernel.transfer.fixed.0,
             transfer_per_byte: kernel.transfer.per_byte.0,
-            accelerated: match queue.service_cycles {
-                Some(service) => service / kernel_cycles,
-                None => 1.0 / kernel.acceleration.unwrap_or(f64::INFINITY),
-            },
+            service: service(kernel, queue, choice, kernel_cycles, run.kernel_work),
         },
     }
 }
 
-/// The sizes of each kernel that pay, if only those are to be offloaded. An accelerator that is
-/// overloaded in the closed form can still be simulated: saturated hosts slow down, and hosts with
-/// little load may not overload it.
-fn pays(scenario: &Scenario) -> Result<Vec<Lucrative>, Refusal> {
+/// The accelerator's time for an offload, with the moments that the closed form has: those over the
+/// offloads that go to the accelerator.
+fn service(
+    kernel: &Kernel,
+    queue: &Queue,
+    choice: Choice,
+    kernel_cycles: f64,
+    kernel_work: Spread,
+) -> Service {
+    let all = kernel.mean_work();
+    let offloaded = match choice {
+        Choice::Sizes(selected) => selected.mean_work.or(all),
+        _ => all,
+    };
+    let accelerated = 1.0 / kernel.acceleration.unwrap_or(f64::INFINITY);
+    match (queue.service_cycles, queue.spread, offloaded) {
+        (None, None, _) => Service::OfHost(accelerated),
+        (Some(mean), None, Some(offloaded)) => Service::OfSize(mean / offloaded),
+        (Some(mean), spread, _) => Service::Apart(mean, spread.unwrap_or(kernel_work)),
+        (None, Some(spread), _) => {
+            let larger = offloaded.zip(all).map_or(1.0, |(some, all)| some / all);
+            Service::Apart(kernel_cycles * larger * accelerated, spread)
+        }
+    }
+}
+
+/// The offloads of each kernel that pay at the run's load, if only those are to be offloaded. An
+/// accelerator that is overloaded in the closed form can still be simulated: saturated hosts slow
+/// down, and hosts with little load may not overload it.
+fn selected(scenario: &Scenario, run: &Run) -> Result<Vec<Option<Selected>>, Refusal> {
     let lucrative = |kernel: &Kernel| matches!(kernel.selection, Selection::Lucrative(_));
     if !scenario.kernels.iter().any(lucrative) {
         scenario.check()?;
-        return Ok(vec![Lucrative::NEVER; scenario.kernels.len()]);
+        return Ok(vec![None; scenario.kernels.len()]);
     }
-    let outcome = scenario.evaluate()?;
-    let kernels = outcome.kernels.iter();
-    Ok(kernels
-        .map(|kernel| kernel.pays_in_speedup.unwrap_or(Lucrative::NEVER))
-        .collect())
+    let load = match run.offered {
+        Offered::Saturated => 1.0,
+        Offered::Load(load) => load,
+    };
+    let selected = scenario.selected(load)?;
+    Ok(selected.into_iter().map(Some).collect())
 }
 
 /// The queue in front of a kernel's accelerator.
@@ -425,7 +459,8 @@ fn spread(scv: f64) -> Result<Spread, Refusal> {
     Err(Refusal::new(
         "queue.service_scv_ratio",
         scv,
-        "must be 0 (constant) or 1 (exponential) for a simulation; for other distributions give sizes",
+        "must be 0 (constant) or 1 (exponential) for a simulation; for other distributions leave it \
+         out and give sizes",
     ))
 }
 
@@ -445,17 +480,18 @@ pub(super) fn cycles(cycles: f64) -> Time {
 impl Work {
     /// Draws an instance of this kernel, which has the number `kernel`.
     fn draw(&self, kernel: usize, dice: &mut Stream) -> Piece {
-        let (bytes, host) = match &self.sizes {
-            None => (0.0, self.kernel.draw(self.kernel_cycles, dice)),
+        let (bytes, power, host) = match &self.sizes {
+            None => (0.0, 0.0, self.kernel.draw(self.kernel_cycles, dice)),
             Some((sizes, beta, mean)) => {
                 let bytes = sizes.quantile(dice.uniform());
-                (bytes, self.kernel_cycles * libm::pow(bytes, *beta) / mean)
+                let power = libm::pow(bytes, *beta);
+                (bytes, power, self.kernel_cycles * power / mean)
             }
         };
         let offloaded = match self.choice {
             Choice::None => false,
             Choice::Share(share) => dice.bernoulli(share),
-            Choice::Sizes(range) => range.contains(bytes),
+            Choice::Sizes(selected) => selected.draw(bytes, dice),
         };
         if !offloaded {
             return Piece::OnHost(cycles(host));
@@ -463,8 +499,19 @@ impl Work {
         Piece::Offloaded {
             kernel,
             transfer: cycles(self.transfer_cycles + self.transfer_per_byte * bytes),
-            service: cycles(host * self.accelerated),
+            service: cycles(match self.service {
+                Service::OfHost(accelerated) => host * accelerated,
+                Service::OfSize(each) => power * each,
+                Service::Apart(mean, spread) => spread.draw(mean, dice),
+            }),
         }
+    }
+}
+
+impl Selected {
+    /// Whether an offload of `bytes` bytes goes to the accelerator.
+    fn draw(&self, bytes: f64, dice: &mut Stream) -> bool {
+        self.always.contains(bytes) || self.sometimes.contains(bytes) && dice.bernoulli(self.part)
     }
 }
 

@@ -1,0 +1,65 @@
+//! The selection of offloads by size, for a simulation at any load.
+
+use accelflow_parameters::Refusal;
+
+use super::service::{Queueing, Scenario};
+use super::shared::lines;
+use super::solver::Solver;
+use crate::accelerometer::granularity::Lucrative;
+
+/// The offloads of a kernel that go to the accelerator.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Selected {
+    /// The sizes of which all offloads go to the accelerator.
+    pub always: Lucrative,
+    /// These sizes and those that pay exactly 0, of which the share `part` goes.
+    pub sometimes: Lucrative,
+    /// The share that goes to the accelerator of the offloads whose size only `sometimes` has.
+    pub part: f64,
+    /// The mean of g^beta over the offloads that go; `None` if none go or sizes are unknown.
+    pub mean_work: Option<f64>,
+}
+
+impl Scenario {
+    /// The selection of each kernel if hosts have `load` times the work, of which 1 is what they
+    /// can do without offloading.
+    ///
+    /// # Errors
+    /// Every error of [`Scenario::evaluate`], which is at a load of 1.
+    pub(crate) fn selected(&self, load: f64) -> Result<Vec<Selected>, Refusal> {
+        self.evaluate()?;
+        // Beyond a load of 1 the accelerator may be overloaded, so that no wait fits.
+        at_load(self, load)
+            .solved()
+            .or_else(|_| at_load(self, 1.0).solved())
+    }
+
+    fn solved(&self) -> Result<Vec<Selected>, Refusal> {
+        let kernels = self.kernels.iter().zip(lines(self)?);
+        kernels
+            .map(|(kernel, line)| {
+                let solver = Solver::new(kernel, self);
+                let crossing = line.map_or_else(|| solver.solve(), |line| Ok(line.crossing))?;
+                let range = |queue| solver.pays(queue, true).unwrap_or(Lucrative::NEVER);
+                Ok(Selected {
+                    always: range(crossing.queue),
+                    sometimes: range(crossing.below),
+                    part: crossing.part,
+                    mean_work: solver.picked(crossing)?.mean_work(),
+                })
+            })
+            .collect()
+    }
+}
+
+/// `scenario` with `load` times the arrivals at each queue. They are those of `load` times as many
+/// hosts: more work of each host could be more than it has cycles.
+fn at_load(scenario: &Scenario, load: f64) -> Scenario {
+    let mut scenario = scenario.clone();
+    for kernel in &mut scenario.kernels {
+        if let Queueing::Station { hosts, .. } = &mut kernel.queue {
+            *hosts *= load;
+        }
+    }
+    scenario
+}
