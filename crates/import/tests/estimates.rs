@@ -43,6 +43,20 @@ fn the_clocks_of_called_hosts_do_not_change_rates() {
 }
 
 #[test]
+fn requests_from_outside_at_one_time_have_no_rate_whenever_they_make_calls() {
+    let one = calls(1, |at| (at, at + 200));
+    let two = calls(2, |at| (0, at));
+    for text in [one, two] {
+        let found = many(&text);
+        for service in found.workload["services"].as_array().unwrap() {
+            assert!(service.get("rate_rps").is_none(), "{service}");
+        }
+        let what = "request rates, which need two requests from outside at different times";
+        assert_eq!(count(&found, "dropped", what), 1);
+    }
+}
+
+#[test]
 fn a_start_far_from_all_others_does_not_change_rates() {
     let far = |at: i64| if at == 500_000 { at - 3 * HOUR_US } else { at };
     let found = many(&calls(1001, |at| (far(at), far(at) + 100)));

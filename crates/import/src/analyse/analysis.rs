@@ -19,8 +19,7 @@ use super::tree::Tree;
 #[derive(Debug, Default)]
 pub(crate) struct Analysis {
     pub(crate) operations: HashMap<Method, Operation>,
-    /// The starts of all requests, and of those from outside.
-    all: Arrivals,
+    /// The starts of requests from outside.
     outside: Arrivals,
     callees: CalleesByName,
     /// The number of calls in all present shapes.
@@ -59,7 +58,6 @@ impl Analysis {
         findings: &mut Findings,
     ) -> Result<(), ImportError> {
         findings.count(&topics::REQUESTS, || place.to_owned())?;
-        self.all.add(request.start_ns, place);
         if request.outside {
             self.outside.add(request.start_ns, place);
         }
@@ -76,10 +74,10 @@ impl Analysis {
         Ok(())
     }
 
-    /// The time in which requests arrived from outside; that of all requests if those from outside
-    /// started at the same time. Called requests are on other hosts, whose clocks may differ.
+    /// The time in which requests arrived from outside; `None` if they started at the same time.
+    /// A called request starts when its caller asks, so it shows nothing about arrivals.
     pub(crate) fn window(&self) -> Option<Window> {
-        self.outside.window().or_else(|| self.all.window())
+        self.outside.window()
     }
 
     /// Drops the least frequent shapes until half of the room is free. Each operation keeps its most

@@ -431,7 +431,7 @@ impl Writer<'_> {
         }
         if self.rates.per_request.is_none() {
             let done = "the workload has no rate: set rate_rps when it is simulated";
-            let what = "request rates, which need two requests at different times";
+            let what = "request rates, which need two requests from outside at different times";
             self.findings.say(Sure::Dropped, what, 1, done);
         }
         let traces = self.uses.into_iter().map(|(trace, used)| {
