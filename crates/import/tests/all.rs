@@ -3,5 +3,6 @@
 mod common;
 mod defects;
 mod estimates;
+mod forms;
 mod paths;
 mod traces;

@@ -183,7 +183,7 @@ enum Key {
     Tag,
     #[serde(rename = "process")]
     Process,
-    #[serde(rename = "resourceSpans")]
+    #[serde(rename = "resourceSpans", alias = "resource_spans")]
     Otlp,
     #[serde(other)]
     Other,

@@ -207,17 +207,18 @@ impl<'de> Visitor<'de> for AnyValue {
     }
 }
 
+/// Protobuf's JSON has names of fields in lowerCamelCase or as in the schema.
 #[derive(serde::Deserialize)]
 enum ValueKey {
-    #[serde(rename = "stringValue")]
+    #[serde(rename = "stringValue", alias = "string_value")]
     Text,
-    #[serde(rename = "intValue")]
+    #[serde(rename = "intValue", alias = "int_value")]
     Int,
-    #[serde(rename = "doubleValue")]
+    #[serde(rename = "doubleValue", alias = "double_value")]
     Float,
-    #[serde(rename = "boolValue")]
+    #[serde(rename = "boolValue", alias = "bool_value")]
     Bool,
-    #[serde(rename = "arrayValue")]
+    #[serde(rename = "arrayValue", alias = "array_value")]
     Array,
     #[serde(rename = "values")]
     Values,

@@ -1,5 +1,6 @@
 //! Reader of OTLP as JSON: a single `ExportTraceServiceRequest`, or one per line as the OpenTelemetry
-//! collector's file exporter writes.
+//! collector's file exporter writes. Names of fields are in lowerCamelCase or as in protobuf's schema
+//! (`trace_id`): both are JSON of protobuf.
 
 use std::fmt;
 
@@ -70,14 +71,20 @@ enum Key {
     #[serde(
         rename = "scopeSpans",
         alias = "scope_spans",
-        alias = "instrumentationLibrarySpans"
+        alias = "instrumentationLibrarySpans",
+        alias = "instrumentation_library_spans"
     )]
     ScopeSpans,
     #[serde(rename = "spans")]
     Spans,
     #[serde(rename = "data")]
     Jaeger,
-    #[serde(rename = "resourceMetrics", alias = "resourceLogs")]
+    #[serde(
+        rename = "resourceMetrics",
+        alias = "resource_metrics",
+        alias = "resourceLogs",
+        alias = "resource_logs"
+    )]
     NoSpans,
     #[serde(other)]
     Other,
