@@ -199,17 +199,6 @@ impl<'c> Collector<'c> {
         self.findings.count_many(topic, count, place)
     }
 
-    /// Closes `trace`: no more of its spans will come.
-    ///
-    /// # Errors
-    /// The errors of [`Collector::add`].
-    pub(crate) fn close(&mut self, trace: TraceId) -> Result<(), ImportError> {
-        if let Some(open) = self.open.get(&trace) {
-            self.order.remove(&open.touched);
-        }
-        self.finish_trace(trace)
-    }
-
     fn finish_trace(&mut self, trace: TraceId) -> Result<(), ImportError> {
         let Some(open) = self.open.remove(&trace) else {
             return Ok(());

@@ -1,9 +1,34 @@
 //! Data in other forms: several files, names of fields as in protocol buffers, and times in wrong units.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use accelflow_import::Kind;
+use std::io::Cursor;
 
-use crate::common::{import, lines, otlp_lines};
+use accelflow_import::{Kind, Options, import_streams};
+use serde_json::json;
+
+use crate::common::{import, jaeger, lines, otlp_lines};
+
+#[test]
+fn files_that_each_have_a_part_of_a_trace_are_one_data_set() {
+    let spans = lines(
+        "1 1 - shop Buy server 0 100 rpc.system=x
+         1 2 1 shop pay client 20 80 rpc.system=x
+         2 1 - shop Buy server 500 600 rpc.system=x
+         2 2 1 shop pay client 520 580 rpc.system=x
+         1 3 2 bank Pay server 30 70 rpc.system=x
+         2 3 2 bank Pay server 530 570 rpc.system=x",
+    );
+    let whole = import(Kind::Jaeger, jaeger(&spans).as_bytes(), "{}").unwrap();
+    let parts = [jaeger(&spans[..4]), jaeger(&spans[4..])];
+    let files = parts.iter().zip(["first", "second"]);
+    let files = files.map(|(text, name)| Ok((name.to_owned(), Cursor::new(text.clone()))));
+    let found = import_streams(Kind::Jaeger, files, &Options::default()).unwrap();
+    assert_eq!(found.workload["services"], whole.workload["services"]);
+    assert_eq!(found.report["dropped"], json!([]));
+    // The same in one file: documents that follow one another.
+    let found = import(Kind::Jaeger, parts.concat().as_bytes(), "{}").unwrap();
+    assert_eq!(found.workload["services"], whole.workload["services"]);
+}
 
 /// `text` with the original names of fields, as protobuf's JSON also has them.
 fn snake_case(text: &str) -> String {

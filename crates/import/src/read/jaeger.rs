@@ -347,7 +347,7 @@ impl<'c> Reader<'_, 'c> {
         self.keep(done)
     }
 
-    /// A whole trace.
+    /// A trace, or a part of one: other files may have the rest.
     fn trace(&mut self, trace: Waiting) -> Result<(), Stopped> {
         let mut ids: Vec<TraceId> = trace.spans.iter().map(|(draft, _)| draft.trace).collect();
         ids.dedup();
@@ -360,8 +360,6 @@ impl<'c> Reader<'_, 'c> {
         }
         for id in ids {
             let done = self.collector.count_trace(id, &topics::HUGE, trace.dropped);
-            self.keep(done)?;
-            let done = self.collector.close(id);
             self.keep(done)?;
         }
         Ok(())
