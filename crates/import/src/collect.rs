@@ -70,6 +70,8 @@ pub(crate) struct Sampling {
     pub(crate) limited: bool,
 }
 
+/// Midnight of 2000-01-01 in UTC. Recent times in a unit that is too coarse are dates before it.
+const YEAR_2000_NS: u64 = 946_684_800_000_000_000;
 /// The most finished traces that are remembered.
 const REMEMBERED: usize = 1 << 20;
 
@@ -155,6 +157,9 @@ impl<'c> Collector<'c> {
         match span.start_ns.checked_add(duration) {
             Some(end) if end <= i64::MAX as u64 => span.end_ns = end,
             _ => return self.count_trace(trace, &topics::TIME_RANGE, 1),
+        }
+        if span.start_ns < YEAR_2000_NS {
+            self.count_trace(trace, &topics::OLD, 1)?;
         }
         self.keep(trace, span)?;
         while self.spans > self.window

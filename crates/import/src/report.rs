@@ -112,9 +112,9 @@ impl Findings {
     }
 
     /// The first topic with losses, and how many, for the message of an import that found nothing.
-    pub(crate) fn first_loss(&self) -> Option<(&'static str, u64)> {
+    pub(crate) fn first_loss(&self) -> Option<(&'static Topic, u64)> {
         let mut lost = self.found.iter();
         lost.find(|(topic, ..)| topic.sure == Sure::Dropped)
-            .map(|(topic, count, _)| (topic.what, *count))
+            .map(|(topic, count, _)| (*topic, *count))
     }
 }

@@ -31,6 +31,8 @@ topics! {
     NO_CLIENT = Guessed "calls without a client span"
         => "the duration of the server span is the wait, without the network";
     NEGATIVE = Guessed "spans with a negative duration" => "the duration is taken as 0";
+    OLD = Guessed "spans that start before the year 2000"
+        => "their times count as they are; Jaeger's must be in microseconds, OTLP's in nanoseconds";
     SKEW = Guessed "clock skew: server spans outside of their client spans"
         => "nothing is shifted: the durations of calls are used, and rates are those of requests from outside";
     SHIFTED = Guessed "clock skew: calls without a client span that lie outside of their parents"
@@ -77,5 +79,6 @@ topics! {
         => "their callers call the most common shape";
     RARE = Dropped "requests from outside with less common sequences of calls (shapes)"
         => "left out; `shapes` sets how many sequences per operation are kept";
-    TIME_RANGE = Dropped "spans whose times do not fit 64 bits of nanoseconds" => "left out";
+    TIME_RANGE = Dropped "spans whose times do not fit 64 bits of nanoseconds"
+        => "left out; Jaeger's times must be in microseconds, OTLP's in nanoseconds";
 }

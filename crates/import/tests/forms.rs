@@ -6,7 +6,7 @@ use std::io::Cursor;
 use accelflow_import::{Kind, Options, import_streams};
 use serde_json::json;
 
-use crate::common::{import, jaeger, lines, otlp_lines};
+use crate::common::{DAY_US, count, import, jaeger, jaeger_span, lines, otlp_lines};
 
 #[test]
 fn files_that_each_have_a_part_of_a_trace_are_one_data_set() {
@@ -28,6 +28,47 @@ fn files_that_each_have_a_part_of_a_trace_are_one_data_set() {
     // The same in one file: documents that follow one another.
     let found = import(Kind::Jaeger, parts.concat().as_bytes(), "{}").unwrap();
     assert_eq!(found.workload["services"], whole.workload["services"]);
+}
+
+/// Two requests in Jaeger's format, with times multiplied by `factor`.
+fn in_other_units(factor: f64) -> String {
+    let spans = lines(
+        "1 1 - shop Buy server 0 100 rpc.system=x
+         2 1 - shop Buy server 1000 1100 rpc.system=x",
+    );
+    let spans = spans.iter().map(|line| {
+        let mut span = jaeger_span(line);
+        span["process"] = json!({"serviceName": line.service});
+        for (key, time) in [
+            ("startTime", line.start_us),
+            ("duration", line.end_us - line.start_us),
+        ] {
+            span[key] = json!((time as f64 * factor) as i64);
+        }
+        span.to_string() + "\n"
+    });
+    spans.collect()
+}
+
+#[test]
+fn starts_beyond_64_bits_of_nanoseconds_are_left_out() {
+    let text = refusal(Kind::Jaeger, in_other_units(1000.0).as_bytes());
+    let why = "2 spans whose times do not fit 64 bits of nanoseconds: left out; Jaeger's times must \
+               be in microseconds, OTLP's in nanoseconds";
+    assert!(text.ends_with(why), "{text}");
+}
+
+#[test]
+fn dates_before_the_year_2000_are_guesses() {
+    let what = "spans that start before the year 2000";
+    let found = import(Kind::Jaeger, in_other_units(1e-3).as_bytes(), "{}").unwrap();
+    assert_eq!(count(&found, "guessed", what), 2);
+    let found = import(Kind::Jaeger, in_other_units(1.0).as_bytes(), "{}").unwrap();
+    assert_eq!(count(&found, "guessed", what), 0);
+    let line = otlp_lines(&lines("1 1 - shop Buy server 0 100 rpc.system=x"));
+    let in_us = line.replace(&format!("{DAY_US}000"), &format!("{DAY_US}"));
+    let found = import(Kind::Otlp, in_us.as_bytes(), "{}").unwrap();
+    assert_eq!(count(&found, "guessed", what), 1);
 }
 
 /// `text` with the original names of fields, as protobuf's JSON also has them.

@@ -391,7 +391,7 @@ impl<'c> Reader<'_, 'c> {
                 service: names.of(service),
                 operation: names.of(&span.operation),
                 kind: said.kind.unwrap_or(Kind::Unknown),
-                start_ns: start_ns.unwrap_or(0),
+                start_ns: start_ns.unwrap_or(u64::MAX),
                 end_ns: 0,
                 facts: said.facts,
             },
