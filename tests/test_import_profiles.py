@@ -402,7 +402,26 @@ def test_phases_keep_times_of_their_own(tmp_path: Path) -> None:
     service, report = costs_of("perf", PERF, into=updated(tmp_path, path=path), requests=4)
     assert service["app_us"] == pytest.approx(2 * 1_001.001 / 4 - 100, rel=1e-5)
     assert counts(report, "guessed")["phases with a time of their own"] == 1
-    path.pop(2)
+
+
+@pytest.mark.parametrize("more", [[], [{"cpu": True}]])
+def test_phases_with_times_of_spans_are_scaled_to_the_application_time(
+    more: list[dict[str, Any]], tmp_path: Path
+) -> None:
+    path = [{"trace": "T1"}, {"cpu_us": 500.0}, {"cpu_us": 1_500}, *more, {"trace": "T2"}]
+    file = updated(tmp_path, path=path)
+    service, report = costs_of("perf", PERF, into=file, requests=4)
+    app_us = 2 * 1_001.001 / 4
+    own = [phase["cpu_us"] for phase in service["path"] if "cpu_us" in phase]
+    assert own == pytest.approx([app_us / 4, app_us * 3 / 4], rel=1e-5)
+    if more:
+        assert service["app_us"] == 0.0
+    assert counts(report, "guessed")["phases with a time of their own"] == 2
+    assert counts(report, "dropped") == {"samples of idle cores (swapper)": 1}
+
+
+def test_application_time_without_a_phase_for_it_is_left_out(tmp_path: Path) -> None:
+    path = [{"trace": "T1"}, {"trace": "T2"}]
     service, report = costs_of("perf", PERF, into=updated(tmp_path, path=path), requests=4)
     assert service["app_us"] == 120.0
     what = "application time in us, for which the path has no phase { cpu = true }"

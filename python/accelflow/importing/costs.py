@@ -188,24 +188,39 @@ class _Parts:
 
 
 def _set_application(service: Tree, app_us: float, report: Report) -> None:
-    """Set the application time of a request, less the phases that have a time of their own."""
+    """Set the application time of a request, less the phases that have a time of their own.
+
+    These are scaled if nothing but them could have the application time, or if they exceed it: the
+    times of spans, for instance, contain the operations, which the profile counts apart.
+    """
+    app_us = min(app_us, _MOST_APP_US)
     phases = [phase for phase in service["path"] if isinstance(phase, dict)]
-    own = [phase["cpu_us"] for phase in phases if "cpu_us" in phase]
-    for each in own:
+    own = [phase for phase in phases if "cpu_us" in phase]
+    for each in (phase["cpu_us"] for phase in own):
         if not isinstance(each, int | float) or not 0 <= each <= _MOST_APP_US:
             place = f"{service['name']}: cpu_us"
             raise refused(place, each, f"must be a time from 0 to {_MOST_APP_US:g} us")
-    if any(phase.get("cpu") is True for phase in phases):
-        service["app_us"] = rounded(min(max(app_us - sum(own), 0.0), _MOST_APP_US))
-        if own:
-            report.guessed(
-                "phases with a time of their own",
-                "kept; the others share the rest of the application time",
-                count=len(own),
-            )
-    else:
+    spent_us = sum(phase["cpu_us"] for phase in own)
+    shared = any(phase.get("cpu") is True for phase in phases)
+    if shared:
+        service["app_us"] = rounded(max(app_us - spent_us, 0.0))
+    what = "phases with a time of their own"
+    if own and (not shared or spent_us > app_us):
+        done = f"scaled from {spent_us:.6g} us together to {app_us:.6g}, the application time"
+        report.guessed(what, done, count=len(own))
+        for phase in own:
+            share = phase["cpu_us"] / spent_us if spent_us else 1 / len(own)
+            phase["cpu_us"] = rounded(app_us * share)
+    elif own:
+        done = "kept; the others share the rest of the application time"
+        report.guessed(what, done, count=len(own))
+    elif not shared:
         report.dropped(
             "application time in us, for which the path has no phase { cpu = true }",
             "left out",
             count=max(round(app_us), 1),
         )
+    drawn = sum(isinstance(phase.get("cpu"), dict) for phase in phases)
+    report.guessed(
+        "phases whose time is drawn", "kept, although the application time has it, too", count=drawn
+    )
