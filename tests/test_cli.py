@@ -82,6 +82,7 @@ def test_the_list_of_commands_says_what_each_says_of_itself() -> None:
         "doubts",
         "failure",
         "interrupts",
+        "import_coverage",
         "listing",
         "naming",
         "offered",

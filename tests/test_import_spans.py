@@ -48,6 +48,73 @@ def test_spans_that_cannot_be_imported_are_refused(
     assert message in str(refused.value)
 
 
+def calling(requests: list[tuple[str, int]]) -> str:
+    """Lines of requests 1 ms after one another: each of an operation, with so many calls."""
+    lines = []
+    for number, (operation, calls) in enumerate(requests):
+        start = SPAN["startTime"] + number * 1_000
+        serve = {**SPAN, "traceID": f"{number + 1:x}", "startTime": start, "duration": 900}
+        lines.append({**serve, "operationName": operation})
+        lines += [
+            {
+                **serve,
+                "spanID": f"{call + 2:x}",
+                "parentSpanID": "1",
+                "operationName": "find",
+                "startTime": start + 10 + call * 20,
+                "duration": 10,
+                "tags": [
+                    {"key": "span.kind", "value": "client"},
+                    {"key": "rpc.system", "value": "grpc"},
+                ],
+            }
+            for call in range(calls)
+        ]
+    return "".join(json.dumps(line) + "\n" for line in lines)
+
+
+def test_the_report_says_how_much_of_each_operation_the_workload_has(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, out = tmp_path / "spans.json", tmp_path / "shop.toml"
+    file.write_text(calling([("Buy", 0), ("Pay", 0), *(("Buy", n) for n in range(1, 8))]))
+    assert run(["import", "jaeger", str(file), "--out", str(out), "--shapes", "2"]) == 0
+    printed = capsys.readouterr()
+    assert (
+        "coverage        25.0 %  of the requests of shop Buy: 2 of 8 shapes, 25.0 % of their"
+        in (printed.out)
+    )
+    assert "coverage       100.0 %  of the requests of 1 operation\n" in printed.out
+    warning = "warning: the workload's rates have only 25.0 % of the requests to shop Buy: "
+    assert warning in printed.err
+    assert run(["import", "jaeger", str(file), "--out", str(out), "--shapes", "8"]) == 0
+    printed = capsys.readouterr()
+    assert "coverage       100.0 %  of the requests of 2 operations\n" in printed.out
+    assert "warning" not in printed.err
+
+
+def test_called_operations_keep_their_load_and_need_no_warning(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    inner = {"spanID": "a", "parentSpanID": "2", "operationName": "Get", "duration": 8}
+    lines = [json.loads(line) for line in calling([("Buy", 1)] * 4).splitlines()]
+    for line in [line for line in lines if line["operationName"] == "find"]:
+        served = {**line, **inner, "startTime": line["startTime"] + 1, "tags": SPAN["tags"]}
+        lines.append({**served, "process": {"serviceName": "cart"}})
+    # A quarter of these makes a call of its own.
+    more = {**lines[1], "spanID": "b", "parentSpanID": "a", "duration": 2}
+    lines.append({**more, "startTime": more["startTime"] + 3, "process": {"serviceName": "cart"}})
+    file = tmp_path / "spans.json"
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert run(["import", "jaeger", str(file), "--out", str(tmp_path / "shop.toml")]) == 0
+    printed = capsys.readouterr()
+    assert (
+        "coverage        75.0 %  of the requests of cart Get, whose most common shape stands"
+        in (printed.out)
+    )
+    assert "warning" not in printed.err
+
+
 def run(arguments: list[str]) -> int:
     """The exit code of a command."""
     with pytest.raises(SystemExit) as ended:

@@ -32,8 +32,9 @@ pub struct Imported {
     pub workload: Value,
     /// The report on the import, as a JSON object. `understood`, `guessed` and `dropped` are lists
     /// of findings: `what` was found, its `count` and `places`, and what was `done` about it.
-    /// `coverage` has a row for each operation of a service, `traces` a row for each accelerator
-    /// trace that begins a chain.
+    /// `coverage` has a row for each operation of a service: its `share_of_requests` have a shape
+    /// that is in the workload, and its `share_of_rate` is in the rates. `traces` has a row for each
+    /// accelerator trace that begins a chain.
     pub report: Value,
 }
 

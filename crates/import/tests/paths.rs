@@ -226,6 +226,7 @@ fn rare_shapes_are_services_of_their_own_or_are_counted() {
     let coverage = &two.report["coverage"][0];
     assert_eq!(coverage["shapes"], 4);
     assert_eq!(coverage["share_of_requests"], 0.8);
+    assert_eq!(coverage["share_of_rate"], 0.8);
 }
 
 #[test]

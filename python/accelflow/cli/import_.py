@@ -15,6 +15,7 @@ from typing import Any, Final, TypeVar
 import click
 
 from accelflow import importing, simulation
+from accelflow.cli.import_coverage import coverage_lines, coverage_warnings
 from accelflow.cli.listing import Group
 from accelflow.cli.places import WRITTEN
 from accelflow.cli.printed_rules import RulesCommand, print_rules
@@ -382,7 +383,8 @@ def jaeger(**options: Any) -> None:
     """Take services from spans of Jaeger.
 
     FILE is JSON of Jaeger's user interface or API, or lines of spans; gzipped or not. The report
-    has the coverage of each operation, and the traces added to the workload (docs/import-spans.md).
+    has the coverage of operations: which share of their requests is in the workload. --json has all
+    of it, and the traces added to the workload (docs/import-spans.md).
     """
     _import_spans("jaeger", options)
 
@@ -393,8 +395,8 @@ def otlp(**options: Any) -> None:
     """Take services from spans of OpenTelemetry.
 
     FILE is OTLP as protocol buffers or as JSON (one document, or one per line), gzipped or not. The
-    report has the coverage of each operation, and the traces added to the workload
-    (docs/import-spans.md).
+    report has the coverage of operations: which share of their requests is in the workload. --json
+    has all of it, and the traces added to the workload (docs/import-spans.md).
     """
     _import_spans("otlp", options)
 
@@ -517,7 +519,11 @@ def _show(found: dict[str, Any], as_json: bool, written: Sequence[Path] = ()) ->
                     # Folders are in the JSON.
                     places = [_without_folders(each) for each in line["places"][:_PLACES]]
                     click.echo(f"{'':24}{', '.join(places)}")
+        for line in coverage_lines(found.get("coverage", [])):
+            click.echo(line)
         if "service" in found:
             click.echo(f"service: {json.dumps(found['service'])}")
+    for lack in coverage_warnings(found.get("coverage", [])):
+        click.echo(f"accelflow: warning: {lack}", err=True)
     for path in written:
         click.echo(f"wrote {path}", err=True)

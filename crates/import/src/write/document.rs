@@ -224,6 +224,7 @@ impl Writer<'_> {
     }
 
     fn cover(&mut self, method: Method, operation: &Totals, shapes: Option<usize>, kept: &Kept) {
+        let arrived = counted(operation.requests, operation.outside, self.options);
         let service = self.services.get(&method).filter(|_| kept.shapes > 0);
         let share = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 1.0 };
         self.coverage.push(json!({
@@ -237,6 +238,7 @@ impl Writer<'_> {
             "shapes": shapes,
             "shapes_kept": kept.shapes,
             "share_of_requests": share(kept.requests as f64, operation.requests as f64),
+            "share_of_rate": share(kept.arrived as f64, arrived as f64),
             "share_of_time": share(kept.time_ns, operation.time_ns),
             "time_inside_chains_us": us(share(kept.inner_ns, kept.requests as f64)),
         }));
