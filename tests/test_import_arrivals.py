@@ -125,6 +125,14 @@ def test_windows_of_an_hour_are_the_second_pass_if_they_are_shown_twice(tmp_path
     assert lines[1:] == ["0,2"]
 
 
+def test_a_zone_needs_a_date_without_one(tmp_path: Path) -> None:
+    text = "timestamp\n2026-03-29T00:00:01Z\n2026-03-29T02:00:03+02:00\n"
+    with pytest.raises(InputError, match="--zone = 'Europe/Berlin': must be left out, since every"):
+        arrived(tmp_path, text, zone="Europe/Berlin")
+    lines, _, _ = arrived(tmp_path, text + "2026-03-29T01:00:02\n", zone="Europe/Berlin")
+    assert lines == ["time_us", "0", "1000000", "2000000"]
+
+
 def test_the_hour_that_the_clocks_skip_is_counted(tmp_path: Path) -> None:
     text = "timestamp\n2026-03-29T01:59:00\n2026-03-29T02:30:00\n2026-03-29T03:31:00\n"
     lines, _, report = arrived(tmp_path, text, zone="Europe/Berlin")

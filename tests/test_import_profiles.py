@@ -101,6 +101,18 @@ def test_perf_weighed_by_time_needs_no_cores() -> None:
     assert counts(report, "guessed")["operations without a sample: LdB"] == 1
     with pytest.raises(InputError, match=r"--cores = 2: must be left out"):
         costs_of("perf", PERF, requests=4, cores=2.0)
+    with pytest.raises(InputError, match=r"--duration = 0\.001: must be left out with --requests"):
+        costs_of("perf", PERF, requests=4, duration_s=0.001)
+
+
+@pytest.mark.parametrize(("kind", "file"), [("perf", PERF), ("folded", FOLDED)])
+def test_a_profile_does_not_count_twice(kind: str, file: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    copy.write_bytes(file.read_bytes())
+    options = CostsOptions(into=SHOP, service="Checkout", requests=4, cores=1, duration_s=1)
+    allowed = f"copy': must have other samples than {file.name}: the two files have the same"
+    with pytest.raises(InputError, match=allowed):
+        import_costs(kind, [file, copy], Report(kind), options)
 
 
 def test_rate_and_duration_stand_for_requests(tmp_path: Path) -> None:

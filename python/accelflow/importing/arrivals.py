@@ -188,7 +188,7 @@ def read_arrivals(paths: Sequence[Path], report: Report, options: Options) -> Ar
 
 
 def _read(paths: Sequence[Path], records: Sorted, report: Report, options: Options) -> Arrivals:
-    process, unit = "", ""
+    process, unit, has_local = "", "", False
     for path in paths:
         with table_of(path, report) as table:
             reader = _Reader(table, report, options, records)
@@ -205,11 +205,15 @@ def _read(paths: Sequence[Path], records: Sorted, report: Report, options: Optio
                 )
                 raise refused("--window", options.window_s, allowed)
             reader.read()
+            has_local |= reader.clock.has_local
     if not records.count:
         numbers = unit == "iso" and report.count("dropped", NO_TIME)
         hint = " (numbers need --unit, such as --unit ms)" if numbers else ""
         drops = report.drops()
         raise refused("FILE", str(paths[0]), f"must have at least one usable row{drops}{hint}")
+    if options.zone is not None and not has_local:
+        allowed = "must be left out, since every date has a time zone of its own"
+        raise refused("--zone", options.zone, allowed)
     last_ns = None
     several = " or ".join(path.name for path in paths)
     place = Place(str(paths[0]) if len(paths) == 1 else several, unit)

@@ -92,6 +92,8 @@ class Clock:
         self._before: int | None = None
         self._windows = windows
         self._repeats = False
+        #: Whether a date without a zone was read.
+        self.has_local = False
 
     def read(self, text: str, place: str) -> int | None:
         """Return the time in `text` in ns; None if it is no time, which the report then counts."""
@@ -117,6 +119,7 @@ class Clock:
 
     def _placed(self, date: datetime, place: str) -> datetime:
         """Return `date` with a zone; a repeated hour is first taken as the earlier one."""
+        self.has_local = True
         if self._zone is None:
             self._report.guessed("dates without a time zone", "taken for UTC; see --zone", place)
             self._name_jump(date, place)

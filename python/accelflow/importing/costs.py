@@ -105,6 +105,12 @@ def _time_ns(tally: Tally, options: Options) -> float:
         if options.cores is not None:
             allowed = "must be left out, since this profile states the time of its samples"
             raise refused("--cores", options.cores, allowed)
+        if options.duration_s is not None and options.requests is not None:
+            allowed = (
+                "must be left out with --requests, since this profile states the time of its"
+                " samples"
+            )
+            raise refused("--duration", options.duration_s, allowed)
         return tally.weights.total() * tally.unit_ns
     why = "the profile does not state the time of its samples, which is --cores times --duration"
     if options.cores is None:

@@ -101,17 +101,28 @@ def read_profiles(
     """Read the profiles in `paths`, and add up the samples of each kind of operation.
 
     `kind` is the format, one of :data:`KINDS`. `rules` find the operation of a call stack, and
-    `asked` selects samples. Raises InputError for files of another kind, and if no sample of any
-    profile matches `asked`.
+    `asked` selects samples. Raises InputError for files of another kind, for two files with the
+    same content, and if no sample of any profile matches `asked`.
     """
     readers = {"perf": _perf, "pprof": _pprof, "folded": _folded}
     total = Tally()
     for path in paths:
-        total.merge(readers[kind](path, rules, asked, report), str(path))
+        tally = readers[kind](path, rules, asked, report)
+        _check_new(path, report)
+        total.merge(tally, str(path))
     if not total.weights.total():
         what = "sample" + (f" of {asked.process}" if asked.process else "")
         raise refused("FILE", ", ".join(map(str, paths)), f"must have at least one {what}")
     return total
+
+
+def _check_new(path: Path, report: Report) -> None:
+    """Refuse the file that was read last if it has the content of another: it would count twice."""
+    *others, last = report.sources
+    same = next((other.name for other in others if other.sha256 == last.sha256), None)
+    if same is not None:
+        allowed = f"must have other samples than {same}: the two files have the same content"
+        raise refused("FILE", str(path), allowed)
 
 
 def _perf(path: Path, rules: OperationRules, asked: Asked, report: Report) -> Tally:
