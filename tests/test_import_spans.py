@@ -136,6 +136,37 @@ def test_a_comparison_writes_spans_that_are_imported(tmp_path: Path) -> None:
     assert traces == ["T1", "T11", "T8", "T8", "T11", "T8", "T11", "T2"]
 
 
+CALLING = """
+schema = "accelflow.workload/1"
+name = "shop"
+[[services]]
+name = "Buy"
+rate_rps = 100
+path = [
+    { trace = "T1", facts = { T1 = { compressed = 0 } } },
+    { cpu_us = 30 },
+    { trace = "T9", facts = { T10 = { exception = 0, compressed = 0 } }, calls = "Get" },
+    { trace = "T2" },
+]
+[[services]]
+name = "Get"
+path = [{ trace = "T1", facts = { T1 = { compressed = 0 } } }, { cpu_us = 500 }, { trace = "T2" }]
+"""
+
+
+def test_the_call_of_a_simulated_service_comes_back_as_a_wait(tmp_path: Path) -> None:
+    shop, file = tmp_path / "shop.toml", tmp_path / "spans.jsonl"
+    shop.write_text(CALLING, encoding="utf-8")
+    asked = ["compare", str(shop), "--requests", "100", "--orchestrator", "accelflow"]
+    assert run([*asked, "--out", str(tmp_path), "--spans", str(file)]) == 0
+    found = json.loads(_native.import_spans("otlp", [str(file)], '{"waits": "constant"}'))
+    (service,) = found["workload"]["services"]
+    assert service["name"] == "Buy"
+    call = next(phase for phase in service["path"] if phase.get("trace") == "T9")
+    assert "calls" not in call
+    assert call["waits"]["T10"]["constant_us"] > 500.0
+
+
 def test_spans_are_of_one_orchestrator(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "spans.jsonl"
     assert run([*COMPARE, "--out", str(tmp_path), "--spans", str(file)]) == 2
