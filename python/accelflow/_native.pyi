@@ -1507,10 +1507,10 @@ def import_spans(kind: str, paths: Sequence[str], options_json: str = "{}") -> s
     """Derive a workload from files of spans, and return it with a report, as JSON.
 
     The JSON is {"workload": ..., "report": ...}. `kind` is jaeger or otlp. `options_json` is an
-    object with any of `name`, `sampling`, `app_share`, `shapes`, `waits`, `calls`, `servers`,
-    `window_spans` and `strict` (docs/import-spans.md). Raises AccelflowError for options that are
-    not allowed and for files that cannot be read, are not of the kind, end too early or have no
-    request.
+    object with any of `name`, `sampling`, `app_share`, `shapes`, `rates`, `waits`, `calls`,
+    `servers`, `window_spans` and `strict` (docs/import-spans.md). Raises AccelflowError for options
+    that are not allowed and for files that cannot be read, are not of the kind, end too early or
+    have no request.
     """
 
 def service_walk(name: str, workload: str | None = None) -> str:

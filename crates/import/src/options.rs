@@ -20,6 +20,9 @@ pub struct Options {
     /// 64; by default 3. Each different sequence of calls by the operation's requests becomes one
     /// service. If there are too many sequences, only the most common are kept.
     pub shapes: usize,
+    /// Whether the shapes that are kept of an operation share the rate of all of its requests from
+    /// outside. By default each has its own rate, and those of other shapes are left out.
+    pub whole_rates: bool,
     /// The form in which the workload describes waits for remote sides; by default quantiles.
     pub waits: Waits,
     /// Whether calls between services in the files become simulated calls (the default); otherwise
@@ -47,11 +50,12 @@ pub enum Waits {
 }
 
 /// The names of all options, as they are written.
-const NAMES: [&str; 9] = [
+const NAMES: [&str; 10] = [
     "name",
     "sampling",
     "app_share",
     "shapes",
+    "rates",
     "waits",
     "calls",
     "servers",
@@ -71,6 +75,7 @@ impl Default for Options {
             sampling: None,
             app_share: 1.0,
             shapes: 3,
+            whole_rates: false,
             waits: Waits::Quantiles,
             simulate_calls: true,
             server_each: false,
@@ -109,6 +114,7 @@ impl Options {
                 let all = [Waits::Quantiles, Waits::LogNormal, Waits::Constant];
                 self.waits = all[choice(name, value, &known)?];
             }
+            "rates" => self.whole_rates = choice(name, value, &["shapes", "operation"])? == 1,
             "calls" => self.simulate_calls = choice(name, value, &["simulate", "fit"])? == 0,
             "servers" => self.server_each = choice(name, value, &["one", "by-service"])? == 1,
             "strict" => {

@@ -77,6 +77,8 @@ topics! {
         => "left out: the sizes are those of the workload";
     STANDS = Guessed "called operations with less common sequences of calls (shapes)"
         => "their callers call the most common shape";
+    RATED = Guessed "requests from outside with less common sequences of calls (shapes)"
+        => "they count in the rates of the kept shapes, as `rates` asks";
     RARE = Dropped "requests from outside with less common sequences of calls (shapes)"
         => "left out; `shapes` sets how many sequences per operation are kept";
     TIME_RANGE = Dropped "spans whose times do not fit 64 bits of nanoseconds"

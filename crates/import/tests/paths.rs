@@ -1,7 +1,7 @@
 //! What spans become: paths, traces, odds, waits and rates, with answers that are known.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use accelflow_import::Kind;
+use accelflow_import::{Imported, Kind};
 use serde_json::json;
 
 use crate::common::{
@@ -227,6 +227,23 @@ fn rare_shapes_are_services_of_their_own_or_are_counted() {
     assert_eq!(coverage["shapes"], 4);
     assert_eq!(coverage["share_of_requests"], 0.8);
     assert_eq!(coverage["share_of_rate"], 0.8);
+    let rates = |found: &Imported| -> Vec<f64> {
+        let services = found.workload["services"].as_array().unwrap();
+        services
+            .iter()
+            .map(|s| s["rate_rps"].as_f64().unwrap())
+            .collect()
+    };
+    // Ten starts in 9 ms: 1,000 a second, of which 600 and 200 are of the kept shapes.
+    assert_eq!(rates(&two), [600.0, 200.0]);
+    let whole = r#"{"shapes": 2, "rates": "operation"}"#;
+    let whole = import(Kind::Jaeger, bytes.as_bytes(), whole).unwrap();
+    assert_eq!(rates(&whole), [750.0, 250.0]);
+    assert_eq!(count(&whole, "guessed", "requests from outside"), 2);
+    assert_eq!(whole.report["dropped"], json!([]));
+    let coverage = &whole.report["coverage"][0];
+    assert_eq!(coverage["share_of_requests"], 0.8);
+    assert_eq!(coverage["share_of_rate"], 1.0);
 }
 
 #[test]

@@ -347,6 +347,12 @@ def _spans(command: _Command) -> _Command:
             " the most frequent first. Default: 3.",
         ),
         click.option(
+            "--rates",
+            metavar="KIND",
+            help="Rates of an operation's call patterns. shapes (default): each has its own, and"
+            " those beyond --shapes are left out; operation: the kept ones share the rate of all.",
+        ),
+        click.option(
             "--waits",
             metavar="KIND",
             help="How the workload describes waits for other parties: quantiles (default),"

@@ -43,7 +43,8 @@ def coverage_warnings(rows: Sequence[Row]) -> Iterator[str]:
     others = f" (and less than {_ENOUGH:.0%} of {len(lacking) - 1} others)" if lacking[1:] else ""
     yield (
         f"the workload's rates have only {share} of the requests to {_name(least)}{others}: the"
-        " rest is left out; --shapes keeps more sequences of calls"
+        " rest is left out; --shapes keeps more sequences of calls, and --rates operation"
+        " counts the rest in their rates"
     )
 
 
@@ -58,7 +59,7 @@ def _name(row: Row) -> str:
 def _of(row: Row) -> str:
     if row["share_of_rate"] < 1:
         return f"of the requests of {_name(row)}"
-    return f"of the requests of {_name(row)}, whose most common shape stands for all calls"
+    return f"of the requests of {_name(row)}, for all of which these stand"
 
 
 def _shapes(row: Row) -> str:

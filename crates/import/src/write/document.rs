@@ -198,7 +198,32 @@ impl Writer<'_> {
                 .findings
                 .count_many(&topics::SERVICES, count, || place.clone());
         }
+        let (mut kept, shapes) = self.kept(shapes);
+        let arrived = counted(totals.requests, totals.outside, self.options);
+        let lost = arrived.saturating_sub(kept.arrived);
+        let replaced = (totals.requests - kept.requests).saturating_sub(lost);
+        let whole = self.options.whole_rates && kept.arrived > 0;
+        let topic = if whole { &topics::RATED } else { &topics::RARE };
+        self.findings.count_many(topic, lost, || place.clone())?;
+        let mut stands_for = 1.0;
+        if whole {
+            stands_for = arrived as f64 / kept.arrived as f64;
+            kept.arrived = arrived;
+        }
+        for (number, shape) in (1..).zip(shapes) {
+            self.service(method, &totals, shape, (number, stands_for))?;
+        }
+        self.findings
+            .count_many(&topics::STANDS, replaced, || place.clone())?;
+        self.cover(method, &totals, operation.found, &kept);
+        Ok(())
+    }
+
+    /// The shapes that the workload has: the most common one, and the next with requests from
+    /// outside.
+    fn kept(&mut self, shapes: Vec<Shape>) -> (Kept, Vec<Shape>) {
         let mut kept = Kept::default();
+        let mut chosen = Vec::new();
         for (number, shape) in shapes.into_iter().enumerate() {
             let first = number == 0;
             let arrived = counted(shape.requests, shape.outside, self.options);
@@ -209,18 +234,10 @@ impl Writer<'_> {
                 kept.arrived += arrived;
                 kept.time_ns += shape.time_ns;
                 kept.inner_ns += shape.inner_ns;
-                self.service(method, &totals, shape, kept.shapes)?;
+                chosen.push(shape);
             }
         }
-        let arrived = counted(totals.requests, totals.outside, self.options);
-        let lost = arrived.saturating_sub(kept.arrived);
-        let replaced = (totals.requests - kept.requests).saturating_sub(lost);
-        self.findings
-            .count_many(&topics::RARE, lost, || place.clone())?;
-        self.findings
-            .count_many(&topics::STANDS, replaced, || place.clone())?;
-        self.cover(method, &totals, operation.found, &kept);
-        Ok(())
+        (kept, chosen)
     }
 
     fn cover(&mut self, method: Method, operation: &Totals, shapes: Option<usize>, kept: &Kept) {
@@ -244,12 +261,14 @@ impl Writer<'_> {
         }));
     }
 
+    /// Writes the service of a shape: its number, from 1, among those of its operation, and how
+    /// many requests from outside each of its own stands for.
     fn service(
         &mut self,
         method: Method,
         operation: &Totals,
         shape: Shape,
-        number: usize,
+        (number, stands_for): (usize, f64),
     ) -> Result<(), ImportError> {
         let base = self.services.get(&method).cloned().unwrap_or_default();
         let name = match number {
@@ -271,7 +290,7 @@ impl Writer<'_> {
             shape.outside
         };
         if let Some(rate) = self.rates.per_request.filter(|_| arrived > 0) {
-            let rate = rate * arrived as f64;
+            let rate = rate * arrived as f64 * stands_for;
             if rate < LOWEST_RATE {
                 let place = shape.place.clone();
                 self.findings.count(&topics::RATES, || place.clone())?;

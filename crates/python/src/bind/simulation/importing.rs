@@ -9,10 +9,10 @@ use crate::refused::refused;
 /// Derives a workload from files of spans, and returns it with a report, as JSON.
 ///
 /// The JSON is {"workload": ..., "report": ...}. `kind` is jaeger or otlp. `options_json` is an
-/// object with any of `name`, `sampling`, `app_share`, `shapes`, `waits`, `calls`, `servers`,
-/// `window_spans` and `strict` (docs/import-spans.md). Raises AccelflowError for options that are
-/// not allowed and for files that cannot be read, are not of the kind, end too early or have no
-/// request.
+/// object with any of `name`, `sampling`, `app_share`, `shapes`, `rates`, `waits`, `calls`,
+/// `servers`, `window_spans` and `strict` (docs/import-spans.md). Raises AccelflowError for options
+/// that are not allowed and for files that cannot be read, are not of the kind, end too early or
+/// have no request.
 #[pyfunction]
 #[pyo3(signature = (kind, paths, options_json = "{}"))]
 pub(crate) fn import_spans(
