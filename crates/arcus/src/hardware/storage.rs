@@ -9,11 +9,12 @@ use crate::PlatformError;
 use crate::rate::bandwidth;
 
 /// The parameters of an array of identical SSDs. Each SSD has parallel units (flash dies), and a
-/// unit runs one operation at a time.
+/// unit runs one operation at a time. Operations are not bound to a unit: any idle unit of the SSD
+/// takes the next one.
 ///
 /// A write is acknowledged once it is in the SSD's buffer, and is programmed into flash later. The
-/// programming, and the garbage collection that it causes, block reads of the same unit for much
-/// longer than a read takes.
+/// programming, and the garbage collection that it causes, occupy a unit for much longer than a read
+/// does. Reads wait while all units are busy.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StorageConfig {
     /// The number of SSDs in the array. Each operation goes to an SSD that is chosen at random.

@@ -92,8 +92,8 @@ pub(super) const ROWS: &[Row<Platform>] = &[
         "control.known",
         0.01,
         "",
-        Provenance::Derived,
-        "admission searches in whole percents",
+        Provenance::Assumed,
+        "how precisely a context's capacity is known from its simulation; admission itself searches more finely",
         |_| thresholds::KNOWN,
     ),
     fixed(
@@ -108,8 +108,8 @@ pub(super) const ROWS: &[Row<Platform>] = &[
         "control.smallest_segment",
         1024.0,
         "bytes",
-        Provenance::Paper,
-        "ARCUS, section 4.2 paces messages of 1 KB, the smallest of its large messages",
+        Provenance::Assumed,
+        "the message of the example in ARCUS, section 4.2; the paper states no smallest segment",
         |_| thresholds::SMALLEST_SEGMENT.get() as f64,
     ),
     fixed(

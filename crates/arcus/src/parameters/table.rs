@@ -426,8 +426,8 @@ pub(super) const ROWS: &[Row<Platform>] = &[
         "software.period",
         10.0,
         "us",
-        Provenance::Paper,
-        "ARCUS, section 5.3.1: software shaping takes more than 10 us",
+        Provenance::Assumed,
+        "the polling period of the shaping thread: the bound in ARCUS, section 5.3.1, by which software shaping takes more than 10 us",
         |_| REFLEX.period.as_us_f64(),
     ),
     fixed(
