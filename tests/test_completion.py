@@ -7,8 +7,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from click.shell_completion import ShellComplete
 
 from accelflow import simulation
+from accelflow.cli import program
 
 SCRIPT = Path(sys.executable).with_name("accelflow")
 
@@ -32,7 +34,17 @@ TYPED = [
     (["readings", "--choice", "relief."], {"relief.occupancy_ns"}),
     (["fit", "--fix", "placement="], {"placement=colocated", "placement=isolated"}),
     (["completion", "b"], {"bash"}),
+    (["compare", "--set", "core.b"], {"core.balancing="}),
 ]
+
+#: A workload of one's own, with services that no suite has.
+OWN = """
+schema = "accelflow.workload/1"
+name = "own"
+[[services]]
+name = "Ordering"
+path = [{ trace = "T1", facts = { T1 = { compressed = 0 } } }, { cpu_us = 1.0 }, { trace = "T2" }]
+"""
 
 
 def environment() -> dict[str, str]:
@@ -105,6 +117,39 @@ def test_fish_completes(typed: list[str], offered: set[str]) -> None:
     script = f"{completion('fish')}\ncomplete --do-complete '{line}'\n"
     found = ask(["fish", "--no-config", "-c"], script)
     assert offered <= {name.split("\t")[0] for name in found}
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        ["compare", "own.toml", "--service"],
+        ["compare", "--seed", "3", "own.toml", "--service"],
+        ["compare", "own.toml", "--timeline", "t.json", "--timeline-service"],
+        ["service", "show", "--workload", "own.toml"],
+        ["why", "--workload", "own.toml"],
+        ["import", "perf", "p.perf", "--into", "own.toml", "--service"],
+    ],
+)
+def test_services_are_those_of_the_workload_on_the_line(
+    before: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "own.toml").write_text(OWN, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    complete = ShellComplete(program, {}, "accelflow", "_ACCELFLOW_COMPLETE")
+    assert [item.value for item in complete.get_completions(before, "")] == ["Ordering"]
+
+
+def test_settings_are_keys_and_then_their_choices() -> None:
+    complete = ShellComplete(program, {}, "accelflow", "_ACCELFLOW_COMPLETE")
+
+    def offered(typed: str) -> list[str]:
+        return [item.value for item in complete.get_completions(["compare", "--set"], typed)]
+
+    assert "core.count=" in offered("core.")
+    assert offered("accelerator.fallback=") == [
+        "accelerator.fallback=full",
+        "accelerator.fallback=sooner",
+    ]
 
 
 @pytest.mark.parametrize("shell", ["zsh", "fish"])

@@ -127,6 +127,7 @@ _OPTIONS: Final = (
         multiple=True,
         metavar="KEY=VALUE",
         help="Set a parameter of the chip; repeatable.",
+        shell_complete=offered.settings,
     ),
     click.option(
         "--seed",

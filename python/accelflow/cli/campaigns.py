@@ -89,6 +89,7 @@ def chip_options(command: _Command) -> _Command:
         multiple=True,
         metavar="KEY=VALUE",
         help="Set a server parameter; overrides --chip; repeatable.",
+        shell_complete=offered.settings,
     )
     return chip(changes(command))
 

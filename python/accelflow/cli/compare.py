@@ -118,6 +118,7 @@ _DEFAULT = simulation.Scenario()
     metavar="KEY=VALUE",
     help="Set a server parameter of all chips, overriding --chip: accelerator.pes=4,"
     " accelerator.TCP.pes=16, core.balancing=random; repeatable.",
+    shell_complete=offered.settings,
 )
 @click.option(
     "--placement",

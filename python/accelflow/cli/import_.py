@@ -15,6 +15,7 @@ from typing import Any, Final, TypeVar
 import click
 
 from accelflow import importing, simulation
+from accelflow.cli import offered
 from accelflow.cli.import_coverage import coverage_lines, coverage_warnings
 from accelflow.cli.listing import Group
 from accelflow.cli.places import WRITTEN
@@ -66,7 +67,10 @@ _INTO: Final = click.option(
     "--into", type=_FILE, metavar="FILE", help="Update a service of this workload."
 )
 _SERVICE: Final = click.option(
-    "--service", metavar="NAME", help="With --into: the service to update."
+    "--service",
+    metavar="NAME",
+    help="With --into: the service to update.",
+    shell_complete=offered.services,
 )
 _TOP: Final = click.option(
     "--top",
@@ -248,7 +252,11 @@ def _profile(command: _Command) -> _Command:
             help="Write the workload to this file.",
         ),
         click.option(
-            "--service", required=True, metavar="NAME", help="The service that was profiled."
+            "--service",
+            required=True,
+            metavar="NAME",
+            help="The service that was profiled.",
+            shell_complete=offered.services,
         ),
         click.option(
             "--into", type=_FILE, required=True, metavar="FILE", help="The workload to update."

@@ -12,7 +12,15 @@ from accelflow.chips import packaged
 from accelflow.errors import InputError
 from accelflow.workload import is_file
 
-__all__ = ["chips", "names", "orchestrators", "parameter_keys", "services", "workloads"]
+__all__ = [
+    "chips",
+    "names",
+    "orchestrators",
+    "parameter_keys",
+    "services",
+    "settings",
+    "workloads",
+]
 
 #: A completion function of click: returns the values that begin with the typed text.
 Completion = Callable[[click.Context, click.Parameter, str], list[str]]
@@ -40,9 +48,15 @@ def chips(context: click.Context, parameter: click.Parameter, typed: str) -> lis
 
 
 def services(context: click.Context, _: click.Parameter, typed: str) -> list[str]:
-    """Complete the names of services: those of the workload on the line, else of all suites."""
-    chosen = context.params.get("workload")
-    workloads = [chosen] if chosen else simulation.WORKLOADS
+    """Complete the names of services: those of the workload on the line, else of all suites.
+
+    The workload is an argument or the option ``--workload`` or ``--into``.
+    """
+    arguments = [each.name for each in context.command.params if isinstance(each, click.Argument)]
+    chosen = context.params.get("workload") or context.params.get("into")
+    if not chosen and arguments[:1] == ["workload"] and context.args:
+        chosen = context.args[0]  # click leaves arguments aside while an option lacks its value
+    workloads = [str(chosen)] if chosen else simulation.WORKLOADS
     try:
         known = [service for workload in workloads for service in simulation.services(workload)]
     except InputError:
@@ -56,6 +70,18 @@ def workloads(context: click.Context, parameter: click.Parameter, typed: str) ->
     here = sorted(Path().glob(glob.escape(typed) + "*"))
     files = [path for path in here if path.is_dir() or is_file(path.name)]
     return suites + [f"{path}/" if path.is_dir() else str(path) for path in files]
+
+
+def settings(_: click.Context, __: click.Parameter, typed: str) -> list[str]:
+    """Complete the parameters of the simulated server, as ``KEY=``, and the choices of each."""
+    known = [
+        f"{parameter.key}={choice}"
+        for parameter in parameters.parameters()
+        for choice in [choice.name for choice in parameter.choices] or [""]
+    ]
+    if "=" not in typed:
+        known = list(dict.fromkeys(f"{each.partition('=')[0]}=" for each in known))
+    return [each for each in known if each.startswith(typed)]
 
 
 def parameter_keys(_: click.Context, __: click.Parameter, typed: str) -> list[str]:

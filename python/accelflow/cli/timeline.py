@@ -8,6 +8,7 @@ import click
 from rich.console import Console
 
 from accelflow import watching
+from accelflow.cli import offered
 from accelflow.cli.listing import Group
 from accelflow.cli.output import bar
 from accelflow.cli.places import written_as
@@ -57,6 +58,7 @@ def timeline_options(command: Command) -> Command:
             multiple=True,
             metavar="NAME",
             help="Show requests to this service; repeatable.",
+            shell_complete=offered.services,
         ),
         click.option(
             "--timeline-request",
