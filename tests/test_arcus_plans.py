@@ -224,7 +224,7 @@ def test_a_flow_that_cannot_be_is_refused(change: dict[str, Any], message: str) 
         ({"accelerator": [{"name": "x"}]}, "accelerator 'x': needs peak_gbit_per_s or points"),
         (
             {"accelerator": [{"name": "x", "points": [[64, 10], [32, 20]]}]},
-            "points of an accelerator's curve",
+            "size of a point of an accelerator's curve, in bytes = 32: must be above 0 and above",
         ),
         (
             {"accelerator": [{"name": "x", "points": [[64, 10]], "setup_ns": 5}]},

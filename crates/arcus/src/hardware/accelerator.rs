@@ -66,22 +66,26 @@ impl Curve {
                 )
             }
             Curve::Points(points) => {
-                let grows = points
-                    .windows(2)
-                    .all(|w| w[0].0 < w[1].0 && w[0].1 <= w[1].1);
-                let good = grows
-                    && points
-                        .iter()
-                        .all(|point| point.0 > Bytes(0) && point.1 > Time::ZERO);
                 let count = points.len() as f64;
-                let allowed =
-                    "1 or more points with increasing sizes and with times above 0 that never fall";
-                PlatformError::unless(
-                    good && count > 0.0,
-                    "points of an accelerator's curve",
-                    count,
-                    allowed,
-                )
+                let name = "number of points of an accelerator's curve";
+                PlatformError::unless(count > 0.0, name, count, "at least 1")?;
+                let mut before = (Bytes(0), Time::from_ps(1));
+                for point in points {
+                    PlatformError::unless(
+                        point.0 > before.0,
+                        "size of a point of an accelerator's curve, in bytes",
+                        point.0.get() as f64,
+                        "above 0 and above that of the point before",
+                    )?;
+                    PlatformError::unless(
+                        point.1 >= before.1,
+                        "time of a point of an accelerator's curve, in ns",
+                        point.1.as_ns_f64(),
+                        "above 0 and at least that of the point before",
+                    )?;
+                    before = *point;
+                }
+                Ok(())
             }
         }
     }

@@ -241,7 +241,10 @@ impl Schema {
             .take(SHOWN)
             .map(|method| format!("{}.{}", method.service, method.name))
             .collect();
-        let known = known.join(", ");
+        let known = match &known[..] {
+            [only] => only.clone(),
+            _ => format!("one of {}", known.join(", ")),
+        };
         Err(AccelError::UnknownMethod { name, known })
     }
 

@@ -256,7 +256,7 @@ impl Schema {
     /// A service of an included file, such as `shared.Base`, is listed only if a service of the
     /// interface file inherits from it. Its name then precedes that of the first service that
     /// inherits from it.
-    pub fn services(&self) -> impl Iterator<Item = &str> {
+    pub fn services(&self) -> impl Iterator<Item = &str> + Clone {
         self.services.iter().map(|(name, _)| &**name)
     }
 
@@ -284,7 +284,7 @@ impl Schema {
                 })
             }
             None => {
-                let known = shorten(self.functions.iter().map(|function| &*function.name));
+                let known = one_of(self.functions.iter().map(|function| &*function.name));
                 Err(AccelError::UnknownMethod {
                     name: name.to_owned(),
                     known,
@@ -299,7 +299,7 @@ impl Schema {
     /// `unknown_service` or `unknown_method` if the schema does not have the service or the method.
     pub fn find_in(&self, service: &str, method: &str) -> Result<FunctionId, AccelError> {
         let Some((_, functions)) = self.services.iter().find(|(name, _)| **name == *service) else {
-            let known = shorten(self.services());
+            let known = one_of(self.services());
             return Err(AccelError::UnknownService {
                 name: service.to_owned(),
                 known,
@@ -309,12 +309,20 @@ impl Schema {
             .iter()
             .find(|id| *self.functions[id.0].name == *method);
         found.copied().ok_or_else(|| {
-            let known = shorten(functions.iter().map(|id| &*self.functions[id.0].name));
+            let known = one_of(functions.iter().map(|id| &*self.functions[id.0].name));
             AccelError::UnknownMethod {
                 name: method.to_owned(),
                 known,
             }
         })
+    }
+}
+
+/// The names that are allowed, in the words of a message.
+fn one_of<'a>(names: impl Iterator<Item = &'a str> + Clone) -> String {
+    match names.clone().count() {
+        1 => shorten(names),
+        _ => format!("one of {}", shorten(names)),
     }
 }
 
