@@ -113,7 +113,7 @@ def test_results_that_are_none_are_refused_and_no_page_is_written(
         (["500", "3", "twenty"], "'twenty': must be a whole number from 1 to 999999999"),
         (["--server", "0"], "ROUNDS = '0': must be a whole number from 1"),
         (["--server", "3", "0.0"], "SECONDS = '0.0': must be a number above 0"),
-        (["--page", "now"], "--page takes no arguments"),
+        (["--page", "now"], "--page takes no further arguments"),
     ],
 )
 def test_the_script_refuses_what_it_cannot_measure(arguments: list[str], words: str) -> None:

@@ -318,7 +318,7 @@ def _servers(comparison: Comparison, system: SystemResult) -> list[list[ServiceR
     names = [str(name) for server in stated for name in server] if lists else []
     if sorted(names) != sorted(service.service for service in services):
         known = ", ".join(service.service for service in services)
-        allowed = f"must be lists that have each of these services once: {known}"
+        allowed = f"must be lists that together name each of these services once: {known}"
         raise refused("results.servers", stated, allowed)
     return [[system[name] for name in server] for server in stated if server]
 

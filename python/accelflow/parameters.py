@@ -259,9 +259,9 @@ def canonical(values: Mapping[str, Any]) -> dict[str, Any]:
 def configured(values: Mapping[str, Any], place: str = "") -> dict[str, float]:
     """Check `values` of the simulated server's parameters, and return them as numbers by key.
 
-    `values` has them by key, in either spelling: ``accelerator.TCP.pes`` or ``pes.TCP``. A choice
-    is set by its name. Raises InputError as :func:`checked` does, with a message that begins with
-    `place`.
+    `values` has them by key, in either spelling: ``accelerator.TCP.pes`` or ``pes.TCP``. The result
+    has the short one. A choice is set by its name. Raises InputError as :func:`checked` does, with
+    a message that begins with `place`.
     """
     return checked("simulation", values, place)
 

@@ -96,8 +96,8 @@ def write_timeline(
     called with the number of requests that have ended and the total, for two simulations of each
     system. The file appears when it is complete.
 
-    Raises InputError for a value that is not allowed, for more than 10,000 requests and for none,
-    and for a file that cannot be written, and AccelflowError if the simulation fails.
+    Raises InputError for a value that is not allowed, if `shown` chooses no request or more than
+    10,000, and for a file that cannot be written, and AccelflowError if the simulation fails.
     """
     path = file_path("path", path)
     shown = shown or Shown()

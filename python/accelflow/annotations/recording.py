@@ -142,7 +142,7 @@ def recorded_call(function: Callable[..., Any], /, *arguments: Any, **named: Any
 
 
 class recording:  # noqa: N801 (a context manager)
-    """A context manager in which :func:`recorded_call` adds calls to the recording `found`."""
+    """A context manager in which :func:`recorded_call` adds calls to the given recording."""
 
     def __init__(self, found: Recording) -> None:
         """Prepare to record into `found`."""

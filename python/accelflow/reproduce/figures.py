@@ -92,7 +92,10 @@ def by_service(row: Row, cells: Cells) -> dict[str, Estimate | None]:
 
 
 def lead(row: Row, cells: Cells, service: str, others: Sequence[str]) -> Estimate | None:
-    """Return the figure of `row` for `service`, minus its figure over all of `others` together."""
+    """Return the figure of `row` for `service` alone, minus the figure for the services `others`.
+
+    For several services, the figure is that which the row has for all of them, such as a mean.
+    """
     return _of_services(row, cells, [service], others)
 
 

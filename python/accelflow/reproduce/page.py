@@ -23,7 +23,7 @@ __all__ = ["markdown", "others_text"]
 
 
 def markdown(outcomes: Sequence[ExperimentResult], scenario: Scenario, budget: Budget) -> str:
-    """Return the text of ``comparison.md``, a page with our figures beside the paper's.
+    """Return the text of ``comparison.md``, a page with our results beside the paper's.
 
     `outcomes` are the results of the experiments; `scenario` and `budget` are those with which they
     ran. Equal results give equal text.

@@ -49,8 +49,8 @@ pub struct PoolSettings {
     /// The largest number of concurrent runs per tenant, the paper's N (section IV.D). 0, the
     /// default, means no limit.
     pub tenant_runs: usize,
-    /// The time limit for the response to a message. When it has passed, the run fails and the core
-    /// is notified (section IV.B). Default 30 s, an assumption of this project.
+    /// The time limit for the response to a message. When it has passed, the trace fails and the
+    /// core is notified (section IV.B). Default 30 s, an assumption of this project.
     pub response_timeout: Duration,
     /// How a thread of [`PooledExecutor`](super::PooledExecutor) learns that its run has ended.
     /// Default: it is woken.
