@@ -400,7 +400,8 @@ pub struct Saturation {
     /// queues were full; 0 unless the resource is an accelerator or the manager's queue. What that
     /// queue turned away counts for no accelerator.
     pub turned_away: u64,
-    /// The name of the resource with the longest queue at the end of the measured window.
+    /// The name of the resource with the longest queue at the end of the measured window; empty if
+    /// all are empty.
     pub longest_queue: String,
 }
 
@@ -512,8 +513,12 @@ pub struct SimulationResult {
     /// The time for which orchestration occupied hardware, over the whole run.
     pub orchestration: Orchestration,
     /// The resource that limits the server, if the server is saturated; else `None`. In a saturated
-    /// server, many requests have not ended at the end of the measured window: more than 100, and
-    /// more than 5 % of the number of requests whose response times count.
+    /// server, many requests use resources or wait for them at the end of the measured window: more
+    /// than 100, and more than two for each core. With the requests of the server whose calls they
+    /// answer, they are more than 5 % of the number of requests whose response times count.
+    /// Requests that wait only for remote sides, for the responses of other requests or for the
+    /// time of the next attempt do not count themselves, and neither do requests on their way from
+    /// their clients. A server for whose resources nothing waits is not saturated.
     pub saturated: Option<Saturation>,
     /// Length of the measured window, which begins at the end of the warm-up and ends at the last
     /// counted arrival.

@@ -34,6 +34,7 @@ mod reuse;
 mod rpc_processor;
 mod runs;
 mod samples;
+mod saturated;
 mod sessions;
 mod shaping;
 mod shaping_time;

@@ -270,7 +270,7 @@ impl<'r> Engine<'r> {
     fn handle(&mut self, event: Event, now: Time) -> Result<(), Failure> {
         match event {
             Event::Arrive(load) => return self.arrive(usize::from(load), now),
-            Event::Received(request) => return self.start_phase(request, now),
+            Event::Received(request) => return self.received(request, now),
             Event::Operated(job) => return self.operated(job, now),
             Event::Dispatched(job) => return self.dispatched(job, now),
             Event::Managed(job) => return self.managed(job, now),

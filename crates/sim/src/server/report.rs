@@ -1,18 +1,24 @@
 //! The outcome of a run: the statistics at its end.
 
+use std::collections::BTreeSet;
+
 use accelflow_trace::Accel;
 use accelflow_units::Time;
 
 use super::engine::Engine;
 use super::error::SimError;
-use super::parts::{Busy, Measured, Queues, Window, WindowEnd, saturation};
-use super::state::JobId;
+use super::parts::{Busy, Inside, Measured, Queues, Window, WindowEnd, saturation};
+use super::state::{JobId, RequestId};
 use crate::hardware::{Carried, Station};
 use crate::stats::{AccelStats, DataStats, SimulationResult, Used};
 
-/// A smaller backlog of requests is a burst, not saturation.
+/// A run is saturated only if more requests than this were at work at the end of the window. Fewer
+/// are a burst, not saturation ...
 const SATURATED_BACKLOG: usize = 100;
-/// A run is saturated if at least this share of the window's requests was in flight at its end.
+/// ... and so are fewer than this number for each core: every core may be in use.
+const SATURATED_PER_CORE: usize = 2;
+/// A run is saturated only if these requests and their callers are more than this share of the
+/// window's requests.
 const SATURATED_SHARE: f64 = 0.05;
 
 impl Engine<'_> {
@@ -30,12 +36,40 @@ impl Engine<'_> {
 
     /// Ends the measured window, unless it has ended.
     pub(crate) fn close_window(&mut self, now: Time) {
-        let end = WindowEnd {
-            at: now,
-            busy: self.busy(now),
-            in_flight: self.requests.live(),
-        };
-        self.measures.close_window(end);
+        if self.measures.in_window() {
+            let end = WindowEnd {
+                at: now,
+                busy: self.busy(now),
+                inside: self.inside(),
+            };
+            self.measures.close_window(end);
+        }
+    }
+
+    /// The requests in the server. One that waits for nothing of the server is no sign of an
+    /// overload: by Little's law, there are the more of them the longer their waits are.
+    fn inside(&self) -> Inside {
+        let mut held = BTreeSet::new();
+        let mut at_work = 0;
+        for id in self.requests.at_work() {
+            at_work += 1;
+            let mut next = Some(id);
+            while let Some(id) = next.filter(|&id| held.insert(id)) {
+                next = self.caller_of(id);
+            }
+        }
+        Inside {
+            at_work,
+            held: held.len(),
+        }
+    }
+
+    /// The request on this server that waits for the response of a request.
+    fn caller_of(&self, id: RequestId) -> Option<RequestId> {
+        let caller = self.requests.get(id).caller;
+        let caller = caller.filter(|caller| self.calls.is_here(caller.server))?;
+        let job = self.calls.waiting(caller.call)?;
+        Some(self.jobs.get(job).request)
     }
 
     /// Reads the busy times, if the outcome needs them and it is time.
@@ -163,17 +197,20 @@ impl Engine<'_> {
         }) = &measured.window
         {
             self.fill_shares(&mut outcome, *from, before, end);
-            let limit = SATURATED_BACKLOG.max((recorded as f64 * SATURATED_SHARE) as usize);
-            outcome.saturated = (end.in_flight > limit).then(|| {
-                saturation(
-                    &before.queues,
-                    &end.busy.queues,
-                    &outcome,
-                    &self.run.plan.image,
-                )
-            });
+            if self.holds_up(end.inside, recorded) {
+                let (before, after) = (&before.queues, &end.busy.queues);
+                outcome.saturated = saturation(before, after, &outcome, &self.run.plan.image);
+            }
         }
         outcome
+    }
+
+    /// Whether the requests at work at the end of the window are too many for a burst, and hold up
+    /// a large share of the `recorded` requests.
+    fn holds_up(&self, inside: Inside, recorded: u64) -> bool {
+        let burst = SATURATED_BACKLOG.max(SATURATED_PER_CORE * self.cores.count());
+        let share = (recorded as f64 * SATURATED_SHARE) as usize;
+        inside.at_work > burst && inside.held > share
     }
 
     /// The statistics of the whole run.

@@ -84,6 +84,13 @@ impl Calls {
         Some(job)
     }
 
+    /// The job that waits for the response to the call number `call`; `None` if it no longer waits.
+    pub(crate) fn waiting(&self, call: u64) -> Option<JobId> {
+        let index = call.checked_sub(self.first)?;
+        let call = self.open.get(index as usize)?;
+        (!call.answered).then_some(call.job)
+    }
+
     /// Ends a call that has timed out by `now`. Returns the job that has waited for it.
     pub(crate) fn time_out(&mut self, now: Time) -> Option<JobId> {
         let call = self.open.front().filter(|call| call.due <= now)?;

@@ -105,11 +105,15 @@ impl Measures {
         self.measured.window = Some(window);
     }
 
-    /// Ends the measured window, unless it has ended.
+    /// Whether the measured window has begun and not ended.
+    pub(crate) fn in_window(&self) -> bool {
+        let window = self.measured.window.as_ref();
+        window.is_some_and(|window| window.end.is_none())
+    }
+
+    /// Ends the measured window.
     pub(crate) fn close_window(&mut self, end: WindowEnd) {
-        if let Some(window) = &mut self.measured.window
-            && window.end.is_none()
-        {
+        if let Some(window) = &mut self.measured.window {
             window.end = Some(end);
         }
     }

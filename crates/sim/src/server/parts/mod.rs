@@ -55,4 +55,4 @@ pub(super) use tenancy::Tenancy;
 pub(super) use timing::Timing;
 pub(super) use usage::Usage;
 pub(super) use watching::{Shared, Watching};
-pub(super) use window::{Busy, Window, WindowEnd};
+pub(super) use window::{Busy, Inside, Window, WindowEnd};

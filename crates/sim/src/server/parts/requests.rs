@@ -75,6 +75,15 @@ impl<'r> Requests<'r> {
         self.slab.live()
     }
 
+    /// The requests in flight that do not wait for remote sides, called services or pauses alone.
+    pub(crate) fn at_work(&self) -> impl Iterator<Item = RequestId> {
+        let at_work = self
+            .slab
+            .entries()
+            .filter(|(_, request)| !request.is_away());
+        at_work.map(|(id, _)| id)
+    }
+
     /// The seed of the attributes of a request of this service.
     pub(crate) fn seed(&self, request: &Request) -> u64 {
         self.seed ^ (u64::from(request.service) + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15)

@@ -48,19 +48,21 @@ const BUSY: f64 = 0.5;
 /// another resource: work that finds accelerators full queues up at the cores.
 ///
 /// If all accelerators share a queue that turned work away, the limit is the resource that filled
-/// it, or the queue itself if none is busy.
+/// it, or the queue itself if none is busy. `None` if no work waits for any resource: then no
+/// resource limits the run.
 pub(crate) fn saturation(
     before: &Queues,
     after: &Queues,
     outcome: &SimulationResult,
     image: &Image,
-) -> Saturation {
+) -> Option<Saturation> {
     let mut resources = resources(before, after, outcome, image);
     let shared = after.central.then(|| share_queue(&mut resources));
     let growing = |resource: &&Resource| {
         resource.waiting.1 > resource.waiting.0 || resource.turned_away > 0 || resource.full
     };
     let longest = resources.iter().max_by_key(|resource| resource.waiting.1);
+    let longest = longest.filter(|longest| longest.waiting.1 > 0);
     let cause = resources
         .iter()
         .filter(growing)
@@ -68,15 +70,14 @@ pub(crate) fn saturation(
         .or(longest);
     let idle = cause.is_none_or(|cause| cause.utilization < BUSY);
     let full = shared.as_ref().filter(|shared| idle && shared.full);
-    let cause = full.or(cause);
-    let name = |resource: Option<&Resource>| resource.map_or(String::new(), |r| r.name.clone());
-    Saturation {
-        cause: name(cause),
-        utilization: cause.map_or(0.0, |cause| cause.utilization),
-        waiting: cause.map_or((0, 0), |cause| cause.waiting),
-        turned_away: cause.map_or(0, |cause| cause.turned_away),
-        longest_queue: name(longest),
-    }
+    let cause = full.or(cause)?;
+    Some(Saturation {
+        cause: cause.name.clone(),
+        utilization: cause.utilization,
+        waiting: cause.waiting,
+        turned_away: cause.turned_away,
+        longest_queue: longest.map_or(String::new(), |longest| longest.name.clone()),
+    })
 }
 
 /// All resources. Of equally busy ones the last counts as the cause, so resources that feed others

@@ -47,7 +47,16 @@ pub(crate) struct WindowEnd {
     pub at: Time,
     /// Busy times and backlogs at the end of the window.
     pub busy: Busy,
-    /// Number of requests that have not ended at the end of the window. Detached chains count as
-    /// requests.
-    pub in_flight: usize,
+    /// The requests in the server at the end of the window.
+    pub inside: Inside,
+}
+
+/// How many requests are in the server. Detached chains count as requests.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Inside {
+    /// Number of requests that do not wait for remote sides, called services or pauses alone. They
+    /// use resources of the server, or wait for them.
+    pub at_work: usize,
+    /// Number of requests that these hold up: themselves, and those whose calls they answer.
+    pub held: usize,
 }

@@ -24,6 +24,9 @@ pub(crate) struct Request {
     pub phase: u16,
     /// Number of executions of traces in the current phase that have not ended.
     pub outstanding: u16,
+    /// Number of those executions that wait for a message or for the time to start again. A request
+    /// on its way from its client counts as one.
+    pub remote: u16,
     /// Index of the core that handles the request.
     pub core: CoreId,
     /// Whether an operation of LdB has chosen the core.
@@ -58,6 +61,11 @@ pub(crate) struct Request {
 }
 
 impl Request {
+    /// Whether the request waits only for remote sides, called services or pauses before attempts.
+    pub(crate) fn is_away(&self) -> bool {
+        self.remote > 0 && self.remote >= self.outstanding
+    }
+
     /// The owner of the state that a processing element holds after serving it.
     pub(crate) fn owner(&self) -> Owner {
         Owner {

@@ -43,6 +43,16 @@ impl<T: Copy> Slab<T> {
         self.free.push(slot);
     }
 
+    /// The values, with their indices in ascending order.
+    pub(crate) fn entries(&self) -> impl Iterator<Item = (u32, &T)> {
+        let mut stored = vec![true; self.slots.len()];
+        for &slot in &self.free {
+            stored[slot as usize] = false;
+        }
+        let entries = (0..).zip(&self.slots).zip(stored);
+        entries.filter_map(|(entry, stored)| stored.then_some(entry))
+    }
+
     /// Number of values stored.
     pub(crate) fn live(&self) -> usize {
         self.slots.len() - self.free.len()

@@ -57,9 +57,17 @@ impl Engine<'_> {
             return self.start_phase(id, now);
         }
         let at = now + outside;
-        self.requests.get_mut(id).path.spend(Part::Remote, at);
+        let request = self.requests.get_mut(id);
+        request.path.spend(Part::Remote, at);
+        request.remote = 1;
         self.schedule(at, Event::Received(id));
         Ok(())
+    }
+
+    /// A request has come from its client.
+    pub(crate) fn received(&mut self, id: RequestId, now: Time) -> Result<(), Failure> {
+        self.requests.get_mut(id).remote = 0;
+        self.start_phase(id, now)
     }
 
     /// The request number `number` of its service.
@@ -71,6 +79,7 @@ impl Engine<'_> {
             caller: None,
             phase: 0,
             outstanding: 0,
+            remote: 0,
             core: 0,
             balanced: false,
             measured: arrival.measured,

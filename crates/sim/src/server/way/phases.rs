@@ -118,6 +118,7 @@ impl Engine<'_> {
         self.requests.insert(Request {
             caller: None,
             outstanding: 1,
+            remote: 0,
             balanced: false,
             responded: true,
             is_part: true,

@@ -38,6 +38,7 @@ impl<'r> Engine<'r> {
         let again = number + 1 < retry.attempts;
         self.measures.count_failure(&request, again);
         if again {
+            self.requests.get_mut(id).remote += 1;
             self.retries.begin(id, index, number + 1, request.path);
             self.schedule(now + retry.backoff, Event::Again(id, index));
         } else {
@@ -48,6 +49,7 @@ impl<'r> Engine<'r> {
 
     /// The pause after a failed attempt is over: the core starts the chain again.
     pub(crate) fn again(&mut self, id: RequestId, index: u16, now: Time) -> Result<(), Failure> {
+        self.requests.get_mut(id).remote -= 1;
         let request = *self.requests.get(id);
         let attempt = self.retries.attempt(id, index).copied();
         let (Some(attempt), Some(chain)) = (attempt, self.chain_of(id, index)) else {

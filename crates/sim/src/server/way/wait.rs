@@ -110,6 +110,7 @@ impl Engine<'_> {
     /// Schedules the message that a job waits for, or the time-out.
     pub(crate) fn await_message(&mut self, id: JobId, now: Time) {
         let request = self.jobs.get(id).request;
+        self.requests.get_mut(request).remote += 1;
         self.show(request, now, |engine| {
             RequestEvent::Sent(engine.awaited(engine.jobs.get(id)))
         });
@@ -140,6 +141,7 @@ impl Engine<'_> {
     pub(crate) fn answered(&mut self, id: JobId, now: Time) -> Result<(), Failure> {
         self.spend_awaiting(id, now);
         let request = self.jobs.get(id).request;
+        self.requests.get_mut(request).remote -= 1;
         self.show(request, now, |engine| {
             RequestEvent::Answered(engine.awaited(engine.jobs.get(id)))
         });
@@ -207,6 +209,7 @@ impl Engine<'_> {
     pub(crate) fn timed_out(&mut self, id: JobId, now: Time) {
         self.release_held(id, now);
         let request = self.jobs.get(id).request;
+        self.requests.get_mut(request).remote -= 1;
         self.count_fallback(request, Fallback::TimedOut);
         let config = self.run.config;
         let mut at = now;

@@ -32,6 +32,7 @@ fn request(service: u16, phase: u16, number: u64) -> Request {
         caller: None,
         phase,
         outstanding: 0,
+        remote: 0,
         core: 0,
         balanced: false,
         measured: true,
