@@ -118,6 +118,20 @@ fn waits_of_services_that_wait_for_nothing_are_warnings() {
 }
 
 #[test]
+fn an_application_time_that_no_phase_has_a_part_of_is_a_warning() {
+    let app = |path: &str| {
+        let front = "name = \"Front\"\nrate_rps = 100";
+        let stated = SHOP.replacen(front, &format!("{front}\napp_us = 500"), 1);
+        outcome(&stated.replacen("{ cpu_us = 30 }", path, 1)).unwrap()
+    };
+    let unused = "services[0].app_us: has no effect, as no phase of the path is { cpu = true }";
+    assert_eq!(app("{ cpu_us = 30 }"), [unused]);
+    assert_eq!(app("{ cpu = { constant_us = 30 } }"), [unused]);
+    assert!(app("{ cpu = true }").is_empty());
+    assert!(app("{ cpu_us = 30 }, { cpu = true }").is_empty());
+}
+
+#[test]
 fn odds_of_too_many_fields_are_said_to_be_checked_in_part() {
     let branches: String = (0..9)
         .map(|field| format!("    branch out['f{field}'] == 1\n      on true:\n        Cmp\n"))

@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use accelflow_trace::Image;
 
-use super::tree::{Chain, Workload};
+use super::tree::{Chain, Phase, Service, Workload};
 use super::values::Wait;
 
 impl Workload {
     /// Returns a warning for each value without effect: facts, odds and waits of traces that no
-    /// chain enters, and a network time without a call between servers.
+    /// chain enters, application times that no phase has a part of, and a network time without a
+    /// call between servers.
     pub(super) fn without_effect(&self, image: &Image) -> Vec<String> {
         let mut warnings = Vec::new();
         let mut of_all = BTreeSet::new();
@@ -23,6 +24,7 @@ impl Workload {
                 of_service.extend(answers);
             }
             warnings.extend(not_waited(&service.waits, &of_service, &place, "service"));
+            warnings.extend(not_shared(service, &place));
             of_all.extend(of_service);
         }
         warnings.extend(not_waited(
@@ -75,6 +77,15 @@ fn not_entered(chain: &Chain, place: &str, image: &Image) -> Vec<String> {
             format!("{place}.{table}.{trace}: has no effect, as the chain never enters this trace")
         })
         .collect()
+}
+
+/// The warning for an application time that no phase of `service` has a part of.
+fn not_shared(service: &Service, place: &str) -> Option<String> {
+    let shares = |phase: &Phase| matches!(phase, Phase::Cpu(phase) if phase.cpu.drawn().is_none());
+    let unused = service.app_us.is_some() && !service.path.iter().any(shares);
+    unused.then(|| {
+        format!("{place}.app_us: has no effect, as no phase of the path is {{ cpu = true }}")
+    })
 }
 
 /// The warnings for waits of traces that are not among `answers`, the traces for which the `owner`
