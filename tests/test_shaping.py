@@ -1,5 +1,7 @@
 """Limits of tenants in comparisons: traces, bytes and accelerator time."""
 
+import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -7,6 +9,7 @@ import pytest
 from accelflow import Shaping, arcus, simulation
 from accelflow.errors import InputError
 from accelflow.report import Comparison
+from accelflow.report.adjusted import own_overloads
 from accelflow.report.notes import notes_of
 from accelflow.report.verdict import verdict
 
@@ -166,6 +169,11 @@ def test_isolated_tenants_keep_up_beside_one_that_does_not(
     assert any(note.startswith(f"* {name} cannot keep up with Follow: ") for note in notes)
     short = notes_of(comparison, by_service=False)
     assert f"{name} keeps up with all services but Follow." in short
+    # Long waits for remote sides are no overload of a service's own.
+    early, late = (system[service] for service in ("UniqId", "Follow"))
+    waits = {**early.spent_us, "remote": 20_000.0}
+    far = replace(early, saturated="cores", mean_us=math.fsum(waits.values()), spent_us=waits)
+    assert [service.saturated for service in own_overloads([far, late])] == [None, late.saturated]
     # Of tenants that share everything, the results of one do not tell.
     results["config"] = {}
     shared = Comparison.from_dict(results)[orchestrator]

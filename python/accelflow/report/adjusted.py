@@ -17,8 +17,8 @@ __all__ = ["isolates_tenants", "own_overloads"]
 
 #: A service cannot keep up if it answers less than this share of the requests that arrive ...
 _SERVED_SHARE: Final = 0.95
-#: ... or if more than this share of its counted requests is in the server at once. The engine calls
-#: a server saturated from the same share on.
+#: ... or if more than this share of its counted requests is in the server at once, other than in
+#: remote waits. The engine calls a server saturated from the same share on.
 _IN_FLIGHT_SHARE: Final = 0.05
 #: The parameters that keep the load of a tenant from the others, unless they are 0, the default.
 _ISOLATING: Final = ("tenant.isolation", "tenant.max_traces")
@@ -64,11 +64,13 @@ def _is_behind(service: ServiceResult) -> bool:
     """Return whether a service's own results show that it does not keep up.
 
     By Little's law, the mean number of its requests in the server is their rate times their time.
+    Those that wait for remote sides or called services hold up nothing there.
     """
     if service.throughput_rps is None or service.offered_rps is None:
         return False
     ended_rps = service.throughput_rps / max(1 - service.unanswered_share, 1e-9)
     if ended_rps < _SERVED_SHARE * service.offered_rps:
         return True
-    in_flight = service.throughput_rps * (service.mean_us or 0.0) / 1e6
+    own_us = (service.mean_us or 0.0) - service.spent_us.get("remote", 0.0)
+    in_flight = service.throughput_rps * own_us / 1e6
     return in_flight > _IN_FLIGHT_SHARE * service.completed
