@@ -267,8 +267,13 @@ def test_rates_of_a_workload_are_planned_for(
 ) -> None:
     text = (WORKLOAD + _more("B", own)).replace("[defaults]\n", f"[defaults]\n{common}\n")
     (tmp_path / "own.toml").write_text(text)
-    (tmp_path / "plan.toml").write_text(PLAN)
-    rates_rps = sizing.read_plan(tmp_path / "plan.toml").rates_rps
+    plan = tmp_path / "plan.toml"
+    plan.write_text(PLAN)
+    if TABLE in {own, common}:
+        with pytest.raises(InputError, match="'rates': must be a process other than rates"):
+            sizing.read_plan(plan)
+        plan.write_text(PLAN + "scenario.arrivals = 'poisson'\n")
+    rates_rps = sizing.read_plan(plan).rates_rps
     assert rates_rps == {"A": 1e7, "B": pytest.approx(rate_rps)}
 
 

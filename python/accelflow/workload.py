@@ -16,8 +16,9 @@ import re
 import subprocess
 import sys
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
 from os import PathLike
 from pathlib import Path
 from typing import Any, Final
@@ -37,11 +38,13 @@ __all__ = [
     "load_workload",
     "located",
     "mean_attempts",
+    "mean_rps_of",
     "native_workload",
     "new_workload",
     "numbers_named",
     "read_workload",
     "suite_text",
+    "warn_of_rates",
     "workload_schema",
     "workload_text",
     "write_workload",
@@ -95,7 +98,10 @@ _MOST_DIGITS: Final = 40
 
 
 class WorkloadWarning(UserWarning):
-    """A warning that a part of a workload's file has no effect, such as an unused trace."""
+    """A warning that a part of a workload's file has no effect, such as an unused trace.
+
+    Other warnings name tables of rates of which a study simulates only a part.
+    """
 
 
 def is_file(workload: object) -> bool:
@@ -148,6 +154,42 @@ def load_workload(path: str | PathLike[str]) -> dict[str, Any]:
         warnings.warn(f"{path}: {doubt}", WorkloadWarning, stacklevel=_frames_inside())
     loaded: dict[str, Any] = json.loads(tree)
     return loaded
+
+
+def mean_rps_of(rates: Sequence[Sequence[float]]) -> float:
+    """Return the mean of a table of rates: pairs of a start in us and requests per second.
+
+    The last rate lasts as long as the one before it, as in the simulator.
+    """
+    lengths = [after[0] - before[0] for before, after in pairwise(rates)]
+    lengths.append(lengths[-1] if lengths else 1.0)
+    pairs = zip(rates, lengths, strict=True)
+    return math.fsum(rate * length for (_, rate), length in pairs) / math.fsum(lengths)
+
+
+def warn_of_rates(path: str | PathLike[str], workload: Mapping[str, Any], requests: int) -> None:
+    """Emit a WorkloadWarning for each table of rates that is longer than a simulation.
+
+    `workload` is the content of the file `path`, and `requests` the number of a service's requests.
+    """
+    places = {"defaults": workload.get("defaults", {})}
+    places |= {service["name"]: service for service in workload["services"]}
+    for name, place in places.items():
+        rates = place.get("arrivals", {}).get("rates", ())
+        expected = sum(
+            before[1] * (after[0] - before[0]) * 1e-6 for before, after in pairwise(rates)
+        )
+        if expected <= requests or len({rate for _, rate in rates}) == 1:
+            continue
+        start_us, peak_rps = max(rates, key=lambda row: row[1])
+        begins_us = place["arrivals"].get("from_us", 0)
+        text = (
+            f"{path}: {name}: a simulation begins at from_us = {begins_us:.15g} of the table of"
+            f" rates, and ends after its requests, before the table; the table's mean is"
+            f" {mean_rps_of(rates):,.6g} requests per second, and its highest rate,"
+            f" {peak_rps:,.6g}, begins at from_us = {start_us:.15g}"
+        )
+        warnings.warn(text, WorkloadWarning, stacklevel=_frames_inside())
 
 
 def _frames_inside() -> int:

@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import date, time
-from itertools import pairwise
 from os import PathLike
 from pathlib import Path
 from typing import Any, Final
@@ -34,7 +33,7 @@ from accelflow.sizing.tables import (
     read_table,
     span,
 )
-from accelflow.workload import is_file, load_workload, mean_attempts
+from accelflow.workload import is_file, load_workload, mean_attempts, mean_rps_of
 
 #: The name and version of plan files.
 SCHEMA: Final = "accelflow.plan/1"
@@ -277,10 +276,7 @@ def _rates_of(workload: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _stated_rps(place: Mapping[str, Any]) -> float | None:
-    """Return the stated rate of a service or of the defaults, or the mean of their arrivals.
-
-    In a list of rates, the last rate lasts as long as the one before it, as in the simulator.
-    """
+    """Return the stated rate of a service or of the defaults, or the mean of their arrivals."""
     arrivals = place.get("arrivals", {})
     if "rate_rps" in place:
         return float(place["rate_rps"])
@@ -288,10 +284,7 @@ def _stated_rps(place: Mapping[str, Any]) -> float | None:
         span_us = times[-1] - times[0]
         return (len(times) - 1) / (span_us * 1e-6) if span_us > 0 else None
     if rates := arrivals.get("rates"):
-        lengths = [after - before for (before, _), (after, _) in pairwise(rates)]
-        lengths.append(lengths[-1] if lengths else 1.0)
-        pairs = zip(rates, lengths, strict=True)
-        return math.fsum(rate * length for (_, rate), length in pairs) / math.fsum(lengths)
+        return mean_rps_of(rates)
     return None
 
 
@@ -398,6 +391,15 @@ def _check_workload(workload: Mapping[str, Any], scenario: object) -> None:
                 " scenario.arrivals, which replaces this process"
             )
             raise refused(f"arrivals of {service['name']}", "times", allowed)
+        rates = service.get("arrivals", common).get("rates", ())
+        if len({rate for _, rate in rates}) > 1 and not replaced:
+            peak_rps = max(rate for _, rate in rates)
+            allowed = (
+                "must be a process other than rates, since a plan is for one load; or set"
+                " scenario.arrivals, which replaces this process, and rates_rps:"
+                f" {peak_rps:,.6g} is the highest rate, {mean_rps_of(rates):,.6g} the mean"
+            )
+            raise refused(f"arrivals of {service['name']}", "rates", allowed)
 
 
 def _check_services(plan: Plan) -> None:

@@ -24,7 +24,7 @@ from accelflow.errors import (
 from accelflow.files import parse_toml, read_text
 from accelflow.parameters import canonical, flattened, parameters
 from accelflow.scenario import Scenario, check_plain, fields_schema, recording_text
-from accelflow.workload import is_file, load_workload
+from accelflow.workload import is_file, load_workload, warn_of_rates
 
 __all__ = [
     "KINDS",
@@ -260,7 +260,10 @@ class Study:
                 values[name] = value
         values["config"] = config
         if is_file(values.get("workload")):
-            values["workload"] = load_workload(self.folder / values["workload"])
+            path = self.folder / values["workload"]
+            values["workload"] = load_workload(path)
+            if values.get("arrivals") is None:
+                warn_of_rates(path, values["workload"], values.get("requests", Scenario.requests))
         return Scenario(**values)
 
 
