@@ -166,11 +166,13 @@ class RateArrivals(TypedDict, total=False):
 
     Each of `rates` is a pair (start in us, requests per second); the rate holds until the next
     start. Instead of `rates`, `file` may be a CSV file with the columns start_us and rate_rps.
+    The simulation begins at the time `from_us` of the table, 0 by default.
     """
 
     process: Required[Literal["rates"]]
     file: str
     rates: Sequence[tuple[float, float] | Sequence[float]]
+    from_us: float
 
 
 #: The process by which requests arrive.

@@ -25,6 +25,7 @@ mod limits;
 mod names;
 mod options;
 mod own;
+mod own_loads;
 mod resolved;
 mod results;
 mod rules;

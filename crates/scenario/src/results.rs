@@ -31,9 +31,9 @@ impl ScenarioResult {
             })
     }
 
-    /// Returns the results as JSON: the fields `systems`, `profile_parameters` and `cohort_links`
-    /// of the schema `accelflow.compare/1`, and `percentiles` and `use_over_time` if there are such
-    /// data.
+    /// Returns the results as JSON: the fields `systems`, `profile_parameters`, `cohort_links`,
+    /// `requests` and `warmup_requests` of the schema `accelflow.compare/1`, and `percentiles`,
+    /// `requests_by_service`, `own_arrivals` and `use_over_time` if there are such data.
     ///
     /// Response times are not in it, since they would be most of the text;
     /// [`tails`](Self::tails) returns them.
@@ -53,7 +53,16 @@ impl ScenarioResult {
             "systems": systems,
             "profile_parameters": parameters_json(&self.profile_parameters),
             "cohort_links": self.cohort_links,
+            "requests": self.loads.most.0,
+            "warmup_requests": self.loads.most.1,
         });
+        if !self.loads.requests.is_empty() {
+            let requests: BTreeMap<_, _> = self.loads.requests.iter().cloned().collect();
+            found["requests_by_service"] = json!(requests);
+        }
+        if !self.loads.arrivals.is_empty() {
+            found["own_arrivals"] = json!(self.loads.arrivals);
+        }
         if self.binned {
             found["percentiles"] = json!({"method": "bins", "relative_error": BIN_ERROR});
         }

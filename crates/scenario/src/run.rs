@@ -9,6 +9,7 @@ use crate::checked::Checked;
 use crate::error::{ScenarioError, engine};
 use crate::limits::MAX_SAMPLES;
 use crate::options::RunOptions;
+use crate::own_loads::OwnLoads;
 use crate::setup::Setup;
 
 /// The results of a simulated scenario.
@@ -28,6 +29,8 @@ pub struct ScenarioResult {
     pub(crate) has_tails: bool,
     /// Whether response times were counted in bins.
     pub(crate) binned: bool,
+    /// How many requests the services had.
+    pub(crate) loads: OwnLoads,
 }
 
 impl Checked {
@@ -109,6 +112,7 @@ impl Checked {
             cohort_links: Vec::new(),
             has_tails: options.tail_share > 0.0,
             binned: false,
+            loads: OwnLoads::default(),
         };
         let systems = self.systems.iter().copied().chain(others.iter().copied());
         let systems: Vec<&dyn Orchestrator> = systems.collect();
@@ -120,6 +124,10 @@ impl Checked {
                 ..setup.comparison(self, options)
             };
             outcome.binned = comparison.binned;
+            if before == 0 {
+                let workload = self.scenario.workload.workload().map_err(engine)?;
+                outcome.loads = OwnLoads::new(self, workload.as_ref(), &comparison);
+            }
             // All chips serve the same requests.
             let progress = |done, all: u64| progress(before * all + done, chips * all);
             let Some(found) = compare(&comparison, &progress).map_err(engine)? else {

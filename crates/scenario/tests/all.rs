@@ -3,6 +3,7 @@
 mod chips;
 mod duration;
 mod files;
+mod own_loads;
 mod scenario;
 mod spans;
 mod unknown;

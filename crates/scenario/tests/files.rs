@@ -54,7 +54,7 @@ costs = { source = "operations", TCP = { ns = 1200, ns_per_byte = 0.3 }, Encr = 
 path = [{ trace = "T1", facts = { T1 = { compressed = 0 } } }, { cpu_us = 9 }, { trace = "T2" }]
 "#;
 
-fn shop(text: &str) -> Scenario {
+pub(crate) fn shop(text: &str) -> Scenario {
     let document = read(text, "shop.toml").unwrap();
     document.check().unwrap();
     Scenario {
@@ -65,7 +65,7 @@ fn shop(text: &str) -> Scenario {
     }
 }
 
-fn ran(scenario: &Scenario) -> Value {
+pub(crate) fn ran(scenario: &Scenario) -> Value {
     let options = RunOptions::default();
     let checked = scenario.check().unwrap();
     checked
@@ -76,7 +76,7 @@ fn ran(scenario: &Scenario) -> Value {
 }
 
 /// A service without application logic, with `lines` before the services and `own` in the first.
-fn plain(lines: &str, services: &[(&str, &str)]) -> String {
+pub(crate) fn plain(lines: &str, services: &[(&str, &str)]) -> String {
     let costs = "TCP = { ns = 1000 }, Encr = { ns = 1000 }, Decr = { ns = 1000 }, \
                  RPC = { ns = 1000 }, Ser = { ns = 1000 }, Dser = { ns = 1000 }, \
                  LdB = { ns = 1000 }, Cmp = { ns = 1000 }, Dcmp = { ns = 1000 }";
@@ -94,14 +94,15 @@ fn plain(lines: &str, services: &[(&str, &str)]) -> String {
 }
 
 /// The offered rates of the services of a workload.
-fn offered(text: &str) -> Vec<f64> {
+pub(crate) fn offered(text: &str) -> Vec<f64> {
     let found = ran(&shop(text));
     let services = found["systems"][0]["services"].as_array().unwrap().clone();
     let rates = services.iter().map(|service| &service["offered_rps"]);
     rates.map(|rate| rate.as_f64().unwrap()).collect()
 }
 
-const RATES: &str = "arrivals = { process = \"rates\", rates = [[0, 1000], [100000, 3000]] }";
+pub(crate) const RATES: &str =
+    "arrivals = { process = \"rates\", rates = [[0, 1000], [100000, 3000]] }";
 
 #[test]
 fn a_table_of_rates_is_scaled_to_a_services_own_rate_whatever_others_have() {

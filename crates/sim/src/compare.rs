@@ -134,6 +134,25 @@ impl Comparison<'_> {
         requests.saturating_sub(self.of_service(service, self.warmup))
     }
 
+    /// Returns how many requests clients send to the service with the index `service`, and how many
+    /// of these are its warm-up, as a pair; zeros for a service that only other services call. A
+    /// list of arrival times may have fewer requests than `requests`.
+    pub fn planned(&self, service: usize) -> (u64, u64) {
+        let of_service = |requests| self.of_service(service, requests);
+        match self.own_arrivals.get(service) {
+            Some(Some(ArrivalProcess::Trace(times))) => {
+                let listed = times.len() as u64;
+                let requests = of_service(self.requests).min(listed);
+                (requests, self.warmup.min(listed / 10))
+            }
+            Some(Some(_)) => (of_service(self.requests), of_service(self.warmup)),
+            _ if self.rate_share(service) > 0.0 || !self.plan.called().contains(&service) => {
+                (of_service(self.requests), of_service(self.warmup))
+            }
+            _ => (0, 0),
+        }
+    }
+
     /// What the SLOs of the services follow from.
     fn terms(&self) -> Terms<'_> {
         Terms {
@@ -360,18 +379,8 @@ fn run_cells(
 
 /// The number of clients' requests to the services of all `cells`.
 fn all_requests(comparison: &Comparison<'_>, cells: &[(usize, &[usize])]) -> u64 {
-    let called = comparison.plan.called();
-    let requests = |&service: &usize| {
-        let asked = comparison.of_service(service, comparison.requests);
-        match comparison.own_arrivals.get(service) {
-            Some(Some(ArrivalProcess::Trace(times))) => asked.min(times.len() as u64),
-            Some(Some(_)) => asked,
-            _ if comparison.rate_share(service) > 0.0 || !called.contains(&service) => asked,
-            _ => 0,
-        }
-    };
     let services = cells.iter().flat_map(|(_, group)| group.iter());
-    services.map(requests).sum()
+    services.map(|&service| comparison.planned(service).0).sum()
 }
 
 /// The outcomes of all cells, or `None` if one has none. The error is that of the first cell of
@@ -403,17 +412,12 @@ fn run_cell(
     let load = |&service: &usize| {
         let share = comparison.rate_share(service);
         let tenant = tenant(comparison, service);
-        let counted = |requests| comparison.of_service(service, requests);
         let own = comparison.own_arrivals.get(service).cloned().flatten();
-        // A list of arrival times may have fewer requests than requested.
-        let warmup = match &own {
-            Some(ArrivalProcess::Trace(times)) => comparison.warmup.min(times.len() as u64 / 10),
-            _ => counted(comparison.warmup),
-        };
+        let (requests, warmup) = comparison.planned(service);
         let arrives = own.is_some() || share > 0.0 || !called.contains(&service);
         let arrivals = own.unwrap_or_else(|| comparison.arrivals.scaled(share));
         let new = match arrives {
-            true => Load::new(service, arrivals, counted(comparison.requests), warmup),
+            true => Load::new(service, arrivals, requests, warmup),
             false => Load::called(service),
         };
         Load {

@@ -347,6 +347,28 @@ impl RateTable {
         }
     }
 
+    /// Returns the table whose time zero is the time `start` of this one.
+    #[must_use]
+    pub fn starting_at(&self, start: Time) -> RateTable {
+        let row = self.rows.partition_point(|row| row.0 <= start);
+        let current = row.checked_sub(1).map(|row| (Time::ZERO, self.rows[row].1));
+        let later = self.rows[row..].iter().map(|row| (row.0 - start, row.1));
+        RateTable {
+            rows: current.into_iter().chain(later).collect(),
+        }
+    }
+
+    /// Returns the rows of the table: the start of each rate, and the rate in requests per second.
+    pub fn rows(&self) -> &[(Time, f64)] {
+        &self.rows
+    }
+
+    /// Returns the time by which `requests` requests are expected: the integral of the rate from
+    /// time zero on reaches this number. `None` beyond representable time.
+    pub fn expects(&self, requests: f64) -> Option<Time> {
+        self.after(Time::ZERO, requests)
+    }
+
     fn scaled(&self, factor: f64) -> RateTable {
         let row = |&(from, rate): &(Time, f64)| (from, rate * factor);
         RateTable {

@@ -257,6 +257,12 @@ fn rates_of_a_table_hold_until_the_next() {
     let second = |s: u64| Time::from_us(s * 1_000_000);
     let rows = vec![(second(1), 2_000.0), (second(3), 0.0), (second(4), 500.0)];
     let table = RateTable::new(rows).expect("a valid table");
+    let rows = |start| table.starting_at(second(start)).rows().to_vec();
+    assert_eq!(rows(0), table.rows());
+    let after_gap = vec![(second(0), 0.0), (second(1), 500.0)];
+    assert_eq!([rows(3), rows(9)], [after_gap, vec![(second(0), 500.0)]]);
+    // 4,000 requests are expected in the first three seconds, and none in the fourth.
+    assert_eq!(table.expects(4_500.0), Some(second(5)));
     let process = ArrivalProcess::Rates(table);
     let count = |process: &ArrivalProcess, from: u64, to: u64| {
         let arrivals = Arrivals::new(process.clone(), Stream::new(5, 0)).expect("a valid process");

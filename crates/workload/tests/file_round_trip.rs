@@ -85,9 +85,10 @@ fn arrivals() -> impl Strategy<Value = Arrivals> {
             file: None,
             times_us: Some(vec![0.0, last])
         }),
-        number(1.0, 1e6).prop_map(|rate| Arrivals::Rates {
+        (number(1.0, 1e6), of(number(0.0, 1e12))).prop_map(|(rate, from_us)| Arrivals::Rates {
             file: None,
-            rates: Some(vec![(0.0, rate)])
+            rates: Some(vec![(0.0, rate)]),
+            from_us,
         }),
     ]
 }

@@ -8,6 +8,7 @@ from typing import Any, Final
 from accelflow.page import Figure, Selector
 from accelflow.page.plots import lines
 from accelflow.report.looks import system_colors
+from accelflow.report.own_arrivals import requests_text
 from accelflow.report.results import Comparison, ServiceResult, SystemResult, sum_of
 
 __all__ = ["latency_load_figure", "throughput_figure", "use_over_time_figure"]
@@ -205,9 +206,9 @@ def _add(
 
 def _of_loads(comparison: Comparison) -> str:
     factors = [f"{factor:g}" for factor, _ in comparison.loads]
-    requests = comparison.loads[0][1].requests
+    requests = requests_text(comparison.loads[0][1])
     listed = f"{', '.join(factors[:-1])} and {factors[-1]}" if factors[1:] else factors[0]
     return (
-        f"At {listed} times the load of the comparison, with {requests:,} requests of each "
+        f"At {listed} times the load of the comparison, with {requests} of each "
         f"service and seed {comparison.seeds[0]}."
     )

@@ -8,6 +8,7 @@ from typing import Final
 
 from accelflow.parameters import SIZES
 from accelflow.report.answered import names_text, unanswered_notes
+from accelflow.report.own_arrivals import arrival_notes
 from accelflow.report.results import Comparison, SystemResult
 
 __all__ = ["P999_RESPONSES", "notes_of"]
@@ -29,7 +30,7 @@ def notes_of(comparison: Comparison, *, by_service: bool, starred: bool = True) 
     systems by a star, and the notes that explain the star are left out.
     """
     notes = [*_of_costs(comparison), *(_of_tails(comparison) if by_service else [])]
-    notes += [*_of_rare(comparison), *_of_rates(comparison)]
+    notes += [*_of_rare(comparison), *_of_rates(comparison), *arrival_notes(comparison)]
     notes += [*unanswered_notes(comparison, marked=starred), *_of_slos(comparison)]
     if by_service and any(
         result.only_called for system in comparison.systems for result in system.services

@@ -15,6 +15,7 @@ from rich.text import Text
 
 from accelflow.report.answered import lacks_responses
 from accelflow.report.binding import PARTS, binding_of, parts_of
+from accelflow.report.own_arrivals import requests_text
 from accelflow.report.results import Comparison, SystemResult
 from accelflow.report.verdict import accelerator_use, core_use, verdict, within_slo
 
@@ -59,7 +60,7 @@ def _scenario(comparison: Comparison) -> str:
     services = len(comparison.service_names)
     return (
         f"{comparison.workload}: {services} {'service' if services == 1 else 'services'}, "
-        f"{comparison.requests:,} requests each, profile {comparison.profile}, "
+        f"{requests_text(comparison)} each, profile {comparison.profile}, "
         f"{comparison.arrivals.get('kind', 'unknown')} arrivals, {comparison.placement}, "
         f"{comparison.seeds_text}{_precision(comparison)}"
     )

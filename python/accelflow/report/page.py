@@ -179,6 +179,9 @@ def _configuration(comparison: Comparison) -> Section:
     rows: list[list[Cell]] = [
         [words, str(source[name])] for name, words in _SETTINGS.items() if name in source
     ]
+    if of_services := source.get("requests_by_service"):
+        listed = ", ".join(f"{name} {count}" for name, count in of_services.items())
+        rows.append(["requests, warm-up included", listed])
     rows += [["arrivals", arrivals], ["seeds", ", ".join(map(str, comparison.seeds))]]
     rows += [
         [name, str(source[name])]

@@ -349,9 +349,10 @@ class Comparison(Viewed, Named[SystemResult]):
 
     `systems` has the results of each system. `workload`, `profile` (the source of costs),
     `arrivals` and `placement` are those of the scenario. Each service has `requests` requests, of
-    which the first `warmup_requests` are not counted. `seeds` are those of the simulations, and
-    `seed` is the first of them. `calibration` is None if costs were not measured in rounds.
-    `source` is the checked JSON object that the comparison was read from.
+    which the first `warmup_requests` are not counted. If services have different numbers,
+    ``source["requests_by_service"]`` has them. `seeds` are those of the simulations, and `seed` is
+    the first of them. `calibration` is None if costs were not measured in rounds. `source` is the
+    checked JSON object that the comparison was read from.
 
     Three fields are filled only on request: `samples`, a pyarrow table with a row for each request
     (else None); `use`, the servers' utilisation over time; and `loads`, pairs of a multiple of this

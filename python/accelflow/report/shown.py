@@ -10,6 +10,7 @@ from typing import Final, Literal
 from accelflow.page.document import Column, Table
 from accelflow.page.table import table_html
 from accelflow.report.answered import lacks_responses
+from accelflow.report.own_arrivals import requests_text
 from accelflow.report.results import Comparison, Interval, ServiceResult, SystemResult
 
 __all__ = ["Summary", "of_comparison", "of_service", "of_system"]
@@ -130,7 +131,7 @@ def of_service(result: ServiceResult) -> str:
 def _title(comparison: Comparison, *of_all: str) -> list[str]:
     return [
         f"{_cut(comparison.workload, _LONGEST)}: {', '.join(of_all)},"
-        f" {comparison.requests:,} requests a service",
+        f" {requests_text(comparison)} a service",
         f"profile {comparison.profile}, {comparison.arrivals.get('kind', 'unknown')} arrivals,"
         f" {comparison.placement}, {comparison.seeds_text}",
     ]

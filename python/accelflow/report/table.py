@@ -11,6 +11,7 @@ from accelflow.findings.estimate import Estimate
 from accelflow.report.answered import lacks_responses
 from accelflow.report.notes import P999_RESPONSES, notes_of
 from accelflow.report.overview import krps_text, latency_text, print_overview
+from accelflow.report.own_arrivals import requests_text
 from accelflow.report.paper import EXPERIMENT, PAPER_REDUCTIONS, compared, other_experiment
 from accelflow.report.reductions import left_out_notes, reduction
 from accelflow.report.results import Comparison, ServiceResult, SystemResult
@@ -136,7 +137,7 @@ def _share_a_server(comparison: Comparison) -> bool:
 
 def _title(comparison: Comparison) -> str:
     return (
-        f"{comparison.workload}, {comparison.requests:,} requests a service, profile"
+        f"{comparison.workload}, {requests_text(comparison)} a service, profile"
         f" {comparison.profile}, {comparison.seeds_text}\n"
         f"{comparison.arrivals.get('kind', 'unknown')} arrivals, {comparison.placement};"
         " offered load: next to the service's name"

@@ -181,9 +181,20 @@ fn check_arrivals(arrivals: &Arrivals, place: &str) -> Result<(), Refusal> {
                 .as_deref()
                 .map_or(Ok(()), |times| check_times(times, place))
         }
-        Arrivals::Rates { file, rates } => {
+        Arrivals::Rates {
+            file,
+            rates,
+            from_us,
+        } => {
             one_of(file.is_some(), rates.is_some(), place, "file", "rates")?;
-            check_rates(rates.as_deref(), place)
+            check_rates(rates.as_deref(), place)?;
+            match from_us {
+                Some(from) if !(0.0..=MAX_TIME_US).contains(from) => {
+                    let allowed = format!("must be from 0 to {} us", number_text(MAX_TIME_US));
+                    Err(Refusal::number(format!("{place}.from_us"), *from, allowed))
+                }
+                _ => Ok(()),
+            }
         }
     }
 }

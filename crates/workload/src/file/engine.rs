@@ -116,10 +116,7 @@ impl Workload {
         service: &Service,
         rate_rps: f64,
     ) -> Result<Option<ArrivalProcess>, ArrivalsError> {
-        let stated = service
-            .arrivals
-            .as_ref()
-            .or(self.defaults.arrivals.as_ref());
+        let stated = self.arrivals_of(service);
         let bursty = |modulation| ArrivalProcess::Bursty {
             rate_rps,
             modulation,
@@ -140,12 +137,13 @@ impl Workload {
                 let times = times_us.iter().flatten().map(|us| time(*us));
                 ArrivalProcess::Trace(times.collect())
             }
-            Some(Arrivals::Rates { rates, .. }) => {
+            Some(Arrivals::Rates { rates, from_us, .. }) => {
                 let rows = rates
                     .iter()
                     .flatten()
                     .map(|&(start, rate)| (time(start), rate));
                 let table = RateTable::new(rows.collect())?;
+                let table = table.starting_at(time(from_us.unwrap_or(0.0)));
                 let own = self.table_rate(service);
                 ArrivalProcess::Rates(table).scaled(own.map_or(1.0, |own| rate_rps / own))
             }

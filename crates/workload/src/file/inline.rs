@@ -136,7 +136,7 @@ impl Files<'_> {
                     *times_us = Some(rows.into_iter().map(|[time]| time).collect());
                 }
             }
-            Some(Arrivals::Rates { file, rates }) => {
+            Some(Arrivals::Rates { file, rates, .. }) => {
                 if let Some(file) = file.take() {
                     let rows = self.table(&file, &place, ["start_us", "rate_rps"])?;
                     *rates = Some(

@@ -43,6 +43,13 @@ impl Workload {
         stated.or_else(|| self.is_called(service).then_some(0.0))
     }
 
+    /// Returns how the requests for `service` arrive, as the service itself or the file's
+    /// `defaults` state it; `None` if neither does.
+    pub fn arrivals_of<'a>(&'a self, service: &'a Service) -> Option<&'a Arrivals> {
+        let own = service.arrivals.as_ref();
+        own.or(self.defaults.arrivals.as_ref())
+    }
+
     /// The mean rate of the table that `service`'s arrivals follow. It is the rate stated beside the
     /// table, which differs from the table's mean by rounding only ([`check_mean`]).
     pub(super) fn table_rate(&self, service: &Service) -> Option<f64> {

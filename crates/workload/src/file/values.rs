@@ -45,6 +45,10 @@ pub enum Arrivals {
         /// second.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         rates: Option<Vec<(f64, f64)>>,
+        /// The time in the table at which the simulation begins, in us; 0 if left out.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(range(min = 0.0, max = 1e12))]
+        from_us: Option<f64>,
     },
 }
 
