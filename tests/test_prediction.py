@@ -268,7 +268,7 @@ def test_what_cannot_be_called_is_refused_before_the_measurement(tmp_path: Path)
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(EXAMPLE))
         for changes, words in [
-            ({"function": "Ladder.Nope"}, "method = 'Nope': must be Short"),
+            ({"function": "Ladder.Nope"}, "method = 'Nope': must be one of Short, "),
             ({"function": "Nope.Short"}, "service = 'Nope': must be Ladder"),
             ({"arguments": [{"zz": 1}]}, "field = 'zz': must be one of key"),
             ({"arguments": [{"key": 1}]}, "'key' is 1 in the JSON: must be string"),
