@@ -24,8 +24,8 @@ pub struct HttpRequest<'a> {
     /// The target of the request (path and query), such as `/wrk2-api/post/compose`.
     pub target: &'a str,
     /// Additional headers, as pairs of name and value. The client itself adds `host`,
-    /// `accept-encoding`, an OpenTelemetry trace context if there is one, and the headers of the
-    /// body's type, encoding and length.
+    /// `accept-encoding` unless it is given, an OpenTelemetry trace context if there is one, and
+    /// the headers of the body's type, encoding and length.
     pub headers: &'a [(&'a str, &'a str)],
     /// The request's body as JSON text; may be empty.
     pub body: &'a [u8],
@@ -162,9 +162,9 @@ impl HttpClient {
         let trace_context = trace_context
             .into_iter()
             .map(|(name, value)| (Arc::from(name), Arc::from(value)));
-        let own = std::iter::once(self.accepts.clone());
+        let own = (!is_given("accept-encoding")).then(|| self.accepts.clone());
         let call = HttpCall {
-            headers: own.chain(given).chain(trace_context).collect(),
+            headers: own.into_iter().chain(given).chain(trace_context).collect(),
             ..HttpCall::request(request.method, &self.host, request.target)
         };
         let expected = call.response(200);

@@ -102,20 +102,14 @@ impl HttpCall {
                 return Err(AccelError::BadHttp { at: 0, why });
             }
         }
+        let rooted = self.target.starts_with('/') || &*self.target == "*";
+        if !rooted && self.role == Role::Request {
+            let target = self.target.escape_default();
+            let why = format!("target = '{target}': must begin with /");
+            return Err(AccelError::BadHttp { at: 0, why });
+        }
         for (name, value) in self.headers.iter() {
-            let token =
-                |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
-            let named = !name.is_empty() && name.bytes().all(token);
-            let clean = value.bytes().all(|byte| byte >= 0x20 && byte != 0x7f);
-            let own = OWN_HEADERS.iter().any(|own| name.eq_ignore_ascii_case(own));
-            if !named || !clean || own {
-                let header = format!("{name}: {value}");
-                let why = format!(
-                    "header = '{}': must have a valid name other than {} (Ser writes these \
-                     itself), and a value without control characters",
-                    header.escape_debug(),
-                    OWN_HEADERS.join(", ")
-                );
+            if let Some(why) = refused_header(name, value) {
                 return Err(AccelError::BadHttp { at: 0, why });
             }
         }
@@ -125,4 +119,30 @@ impl HttpCall {
         }
         Ok(())
     }
+}
+
+/// Why a header cannot be sent, if it cannot. The value may be a secret, and is not shown.
+fn refused_header(name: &str, value: &str) -> Option<String> {
+    const SIGNS: &str = "!#$%&'*+-.^_`|~";
+    let token = |byte: u8| byte.is_ascii_alphanumeric() || SIGNS.as_bytes().contains(&byte);
+    let shown = name.escape_debug();
+    if name.is_empty() || !name.bytes().all(token) {
+        return Some(format!(
+            "header name = '{shown}': must be one or more letters, digits and signs of {SIGNS}"
+        ));
+    }
+    if OWN_HEADERS.iter().any(|own| name.eq_ignore_ascii_case(own)) {
+        let own = OWN_HEADERS.join(", ");
+        return Some(format!(
+            "header name = '{shown}': must be none of {own}, which Ser writes itself"
+        ));
+    }
+    let place = value
+        .chars()
+        .position(|each| each < ' ' || each == '\x7f')?;
+    Some(format!(
+        "header '{shown}': character {} of its value is a control character, such as the end of a \
+         line: must be left out",
+        place + 1
+    ))
 }
