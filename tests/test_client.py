@@ -21,6 +21,7 @@ from thrift.protocol.TCompactProtocol import TCompactProtocolFactory
 from thrift.protocol.TProtocol import TProtocolBase, TProtocolFactory
 from thrift.server.TServer import TThreadedServer
 from thrift.Thrift import TApplicationException, TMessageType, TProcessor, TType
+from thrift.TMultiplexedProcessor import TMultiplexedProcessor
 from thrift.transport.TSocket import TServerSocket
 from thrift.transport.TSSLSocket import TSSLServerSocket
 from thrift.transport.TTransport import TFramedTransportFactory
@@ -113,7 +114,10 @@ class Stoppable(TThreadedServer):  # type: ignore[misc]
 
 @contextmanager
 def apache_thrift(
-    protocols: TProtocolFactory, files: tuple[Path, Path] | None = None, **options: Any
+    protocols: TProtocolFactory,
+    files: tuple[Path, Path] | None = None,
+    processor: TProcessor | None = None,
+    **options: Any,
 ) -> Iterator[int]:
     """Apache Thrift's threaded server; its port."""
     if files is None:
@@ -130,7 +134,7 @@ def apache_thrift(
         )
     listener.listen()
     port = listener.handle.getsockname()[1]
-    server = Stoppable(Calculator(), listener, TFramedTransportFactory(), protocols)
+    server = Stoppable(processor or Calculator(), listener, TFramedTransportFactory(), protocols)
     thread = threading.Thread(target=server.serve, daemon=True)
     thread.start()
     try:
@@ -223,6 +227,61 @@ def test_a_slow_service_is_given_up(interface: Path) -> None:
                 waiting.result()
             assert it.value.reason == "cancelled"
         assert client.call("add", {"a": 1, "b": 1}) == 2
+
+
+@pytest.mark.parametrize("compress", [False, True])
+def test_functions_of_several_services_may_have_one_name(tmp_path: Path, compress: bool) -> None:
+    first, second = "service A { string ping(1: string x) }\n", "service B { i64 ping(1: i64 x) }\n"
+    theirs, ours = tmp_path / "theirs.thrift", tmp_path / "ours.thrift"
+    theirs.write_text(first + second, encoding="utf-8")
+    ours.write_text(second + first, encoding="utf-8")  # functions have other numbers there
+    server = Server(theirs)
+    server.handle("A.ping", lambda arguments: f"A{arguments['x']}")
+    server.handle("B.ping", lambda arguments: arguments["x"] + 1)
+    with server:
+        client = Client(
+            ours, f"127.0.0.1:{server.port}", multiplexed=True, compress=compress, limits=PATIENT
+        )
+        assert client.call("A.ping", {"x": "a"}) == "Aa"
+        assert client.call("B.ping", {"x": 4}) == 5
+
+
+def test_an_answer_is_of_the_function_that_was_called(tmp_path: Path) -> None:
+    path = tmp_path / "two.thrift"
+    path.write_text(f"service Other {{ string add(1: i64 a) }}\n{INTERFACE}", encoding="utf-8")
+    with apache_thrift(TBinaryProtocolAcceleratedFactory()) as port:
+        client = Client(path, f"127.0.0.1:{port}", limits=PATIENT)
+        assert client.call("Calculator.add", {"a": 1, "b": 2}) == 3
+
+
+def test_a_multiplexed_call_names_the_service_that_inherits_the_function(tmp_path: Path) -> None:
+    path = tmp_path / "derived.thrift"
+    path.write_text(f"{INTERFACE}\nservice Derived extends Calculator {{}}\n", encoding="utf-8")
+    processor = TMultiplexedProcessor()
+    processor.registerProcessor("Derived", Calculator())
+    with apache_thrift(TBinaryProtocolAcceleratedFactory(), processor=processor) as port:
+        client = Client(path, f"127.0.0.1:{port}", multiplexed=True, limits=PATIENT)
+        assert client.call("Derived.add", {"a": 1, "b": 2}) == 3
+
+
+@pytest.mark.parametrize(
+    ("request_", "says"),
+    [
+        ({"headers": {"authorization": "Bearer secret\n"}}, "header 'authorization': character 14"),
+        ({"headers": {"a b": "secret"}}, "header name = 'a b': must be"),
+        ({"headers": {"Host": "secret"}}, "header name = 'Host': must be none of host, "),
+        ({"target": "x"}, "target = 'x': must begin with /"),
+    ],
+)
+def test_what_http_cannot_send_is_named_without_its_secrets(
+    request_: dict[str, Any], says: str
+) -> None:
+    with http_server(None) as port:
+        client = HttpClient(f"127.0.0.1:{port}", limits=PATIENT)
+        with pytest.raises(CallError) as it:
+            client.request("GET", **{"target": "/", **request_})
+    assert says in str(it.value)
+    assert "secret" not in str(it.value)
 
 
 #: The main thread makes a call, and Ctrl-C is pressed once the call waits in the given state.

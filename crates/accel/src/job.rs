@@ -9,6 +9,7 @@ use crate::codec::Codec;
 use crate::envelope;
 use crate::error::AccelError;
 use crate::facts::Facts;
+use crate::protocols::thrift::FunctionId;
 use crate::record::Record;
 use crate::session::Session;
 
@@ -31,6 +32,10 @@ pub struct Job {
     pub facts: Facts,
     /// The kind of the message (Thrift, gRPC, storage or HTTP) and its header.
     pub call: Call,
+    /// The Thrift function whose call the message answers; `None` if it is no answer, or not of
+    /// Thrift. Headers of answers do not name the service, so RPC needs it if several services
+    /// have a function of the same name.
+    pub answers: Option<FunctionId>,
     /// The compression of the payload, or of the data in its envelope; `None` if neither is
     /// compressed.
     pub packed: Option<Packed>,
@@ -60,6 +65,7 @@ impl Default for Job {
             direction: Direction::Receive,
             facts: Facts::default(),
             call: Call::None,
+            answers: None,
             packed: None,
             envelope: None,
             record: None,
@@ -154,6 +160,7 @@ impl Job {
             direction: self.direction,
             facts: self.facts.clone(),
             call: self.call.clone(),
+            answers: self.answers,
             packed: self.packed,
             envelope: self.envelope,
             record: self.record.clone(),

@@ -128,6 +128,10 @@ impl<P: Peer, C: DerefMut<Target = Conversation>> Book<P, C> {
     pub(crate) fn respond(&mut self, execution: &mut Execution, response: Vec<u8>) {
         self.outcome.hand_over(execution);
         execution.job.bytes = response;
+        execution.job.answers = match &execution.job.call {
+            Call::Thrift(call) => Some(call.function),
+            _ => None,
+        };
         execution.job.call = expected(&execution.job.call);
         execution.job.direction = accelflow_accel::Direction::Receive;
     }

@@ -10,7 +10,7 @@ use crate::error::AccelError;
 use crate::job::{Direction, Job, Packed};
 use crate::limits::Limits;
 use crate::protocols::grpc;
-use crate::protocols::thrift::{Schema, read_message};
+use crate::protocols::thrift::{Schema, read_answer};
 
 /// The RPC accelerator: removes the header of a received message, or adds the header of a message
 /// to send. For gRPC, `job.call` states whether the message is received or sent; otherwise
@@ -37,7 +37,11 @@ impl Rpc {
     }
 
     fn receive_thrift(&self, job: &mut Job) -> Result<(), AccelError> {
-        let (call, body) = read_message(&self.schema, &job.bytes, &self.limits)?;
+        let asked = match &job.call {
+            Call::Thrift(call) => Some(call.function),
+            _ => job.answers,
+        };
+        let (call, body) = read_answer(&self.schema, &job.bytes, asked, &self.limits)?;
         job.bytes.drain(..body);
         job.facts.set("message_type", call.message_type as i64);
         job.facts.set("seqid", call.sequence.into());

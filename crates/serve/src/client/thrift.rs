@@ -194,12 +194,16 @@ impl Client {
         let name = name.unwrap_or_default();
         let mut call = ThriftCall::request(schema, &name, self.protocol, sequence)?;
         call.multiplexed = self.multiplexed;
+        if let Some((service, _)) = method.split_once('.') {
+            // The service may have inherited the function from the one that declares it.
+            call.service = service.into();
+        }
         let answered = call.message_type != MessageType::Oneway;
         let request = Request {
             answered,
             framing: Framing::Thrift,
             call: Call::Thrift(call.clone()),
-            expected: Call::None,
+            expected: Call::Thrift(call.clone()),
             expected_at_end: None,
             body: arguments,
             idempotent: options.idempotent || self.idempotent.contains(&id.0),

@@ -183,8 +183,27 @@ pub fn read_message(
     message: &[u8],
     limits: &Limits,
 ) -> Result<(ThriftCall, usize), AccelError> {
+    read_answer(schema, message, None, limits)
+}
+
+/// Like [`read_message`], for a message that may answer a call of the function `asked`. If the
+/// header has this function's name, the message is of this function; other services may have
+/// functions of the same name, and headers of answers do not name the service.
+pub(crate) fn read_answer(
+    schema: &Schema,
+    message: &[u8],
+    asked: Option<FunctionId>,
+    limits: &Limits,
+) -> Result<(ThriftCall, usize), AccelError> {
     let header = read_header(message, limits)?;
-    let function = schema.find(header.name)?;
+    let named = |id: &FunctionId| {
+        let function = schema.function(*id);
+        function.is_some_and(|function| *function.name == *header.name)
+    };
+    let function = match asked.filter(named) {
+        Some(asked) => asked,
+        None => schema.find(header.name)?,
+    };
     let (protocol, sequence) = (header.protocol, header.sequence);
     let mut call = ThriftCall::new(schema, function, protocol, header.message_type, sequence)?;
     call.message_type = header.message_type;

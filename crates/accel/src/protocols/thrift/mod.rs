@@ -24,6 +24,7 @@ pub use schema::{
     Field, FieldDefault, Function, FunctionId, FunctionSet, Schema, Struct, StructId, Ty,
 };
 
+pub(crate) use call::read_answer;
 pub(crate) use convert::{
     address_struct, check_struct, decode_struct, encode_struct, write_envelope,
 };
