@@ -23,6 +23,7 @@ from accelflow import (
     InputError,
     Request,
     Server,
+    offload,
     within_request,
 )
 from accelflow.client import CallLimits
@@ -158,6 +159,10 @@ def test_what_a_handler_may_take_is_known_when_it_is_set(interface: Path) -> Non
         ):
             server.handle("Shop.Add", handler)
 
+    unknown = functools.partial(none, 1)  # none takes nothing, so this has no signature
+    with pytest.raises(InputError, match="must have parameters that can be found: "):
+        server.handle("Shop.Add", unknown)
+
     for handler in (None, "add", 5):
         with pytest.raises(InputError, match="must be a function"):
             server.handle("Shop.Add", handler)  # type: ignore[arg-type]
@@ -201,6 +206,46 @@ async def coroutine(arguments: dict[str, Any], request: Request) -> dict[str, An
     return {"sum": arguments["firstNumber"]}
 
 
+class Bindable:
+    """A decorator's object that takes the arguments alone, and can be a method."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        functools.update_wrapper(self, injected(function))
+
+    def __call__(self, arguments: dict[str, Any]) -> Any:
+        return plain(arguments)
+
+    def __get__(self, owner: object, kind: type | None = None) -> Any:
+        return functools.partial(self)
+
+
+@offload
+def recorded(arguments: dict[str, Any], request: Request) -> dict[str, Any]:
+    assert request.method == "Add"
+    return {"sum": arguments["firstNumber"]}
+
+
+recorded_coroutine = offload(coroutine)
+
+
+class Recorded:
+    """Handlers with `offload` in a class."""
+
+    @offload
+    def method(self, arguments: dict[str, Any], request: Request) -> dict[str, Any]:
+        return recorded(arguments, request)
+
+    @classmethod
+    @offload
+    def of_class(cls, arguments: dict[str, Any], request: Request) -> dict[str, Any]:
+        return recorded(arguments, request)
+
+    @staticmethod
+    @offload
+    def static(arguments: dict[str, Any], request: Request) -> dict[str, Any]:
+        return recorded(arguments, request)
+
+
 @pytest.mark.parametrize(
     "handler",
     [
@@ -214,6 +259,14 @@ async def coroutine(arguments: dict[str, Any], request: Request) -> dict[str, An
         lambda arguments: Stored()(arguments),  # noqa: PLW0108 (that it is one counts)
         lambda *given: plain(*given),  # noqa: PLW0108
         functools.partial(plain, _two=5),
+        Bindable(plain),
+        recorded,
+        recorded_coroutine,
+        passed_on(recorded),
+        functools.partial(recorded),
+        Recorded().method,
+        Recorded.of_class,
+        Recorded.static,
     ],
 )
 def test_what_can_be_called_with_arguments_is_a_handler(

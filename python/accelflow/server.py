@@ -8,6 +8,7 @@ Every request is received by trace T1 and answered by T2, or by T3 if the respon
     server.serve(port=9090)
 """
 
+import contextlib
 import datetime
 import functools
 import inspect
@@ -17,7 +18,7 @@ import signal
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
-from types import NoneType, TracebackType
+from types import MethodType, NoneType, TracebackType
 from typing import Any, Final, Literal, Self, TypeAlias, get_args
 
 from accelflow import _native
@@ -411,8 +412,11 @@ def _takes_request(name: str, handler: Callable[..., Any]) -> bool:
         raise refused(f"the handler of {name}", handler, "must be a function")
     try:
         parameters = _parameters(handler)
-    except (TypeError, ValueError):
-        return False  # Functions written in C may have no signature.
+    except (TypeError, ValueError) as error:
+        if _is_native(handler):
+            return False  # Functions written in C may have no signature.
+        allowed = f"must have parameters that can be found: {error}"
+        raise refused(f"the handler of {name}", handler, allowed) from error
     by_place = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     places = [parameter for parameter in parameters if parameter.kind in by_place]
     needed = [parameter for parameter in places if parameter.default is parameter.empty]
@@ -434,11 +438,37 @@ def _takes_request(name: str, handler: Callable[..., Any]) -> bool:
 
 
 def _parameters(handler: Callable[..., Any]) -> list[inspect.Parameter]:
-    """Return a handler's own parameters, or those of the wrapped function if it passes on any."""
-    own = list(inspect.signature(handler, follow_wrapped=False).parameters.values())
+    """Return a handler's own parameters, or those of the wrapped function if it passes on any.
+
+    Raises TypeError or ValueError for a handler whose parameters cannot be found.
+    """
+    own = _own_parameters(handler)
     if any(parameter.kind is parameter.VAR_POSITIONAL for parameter in own):
-        return list(inspect.signature(handler).parameters.values())
+        # A wrapped function without a signature leaves what the handler itself takes.
+        with contextlib.suppress(ValueError):
+            return list(inspect.signature(handler).parameters.values())
     return own
+
+
+def _own_parameters(handler: Callable[..., Any]) -> list[inspect.Parameter]:
+    try:
+        found = inspect.signature(handler, follow_wrapped=False)
+    except ValueError:
+        # inspect takes every object with __get__ for one that is written in C, also the objects of
+        # decorators in Python. Their classes have the parameters.
+        call = type(handler).__call__
+        if inspect.isfunction(call):
+            found = inspect.signature(MethodType(call, handler), follow_wrapped=False)
+        else:  # a method or partial of such an object, or a decorator in C, as lru_cache
+            found = inspect.signature(handler)
+    return list(found.parameters.values())
+
+
+def _is_native(handler: Callable[..., Any]) -> bool:
+    """Whether a handler is written in C."""
+    while isinstance(handler, functools.partial | MethodType):
+        handler = handler.func if isinstance(handler, functools.partial) else handler.__func__
+    return not any(map(inspect.isfunction, (handler, type(handler).__call__)))
 
 
 def _check_tenants(tenants: Sequence[Tenant], tls: Tls | None, control: Control | None) -> None:
