@@ -1,7 +1,10 @@
 """Annotated functions: recorded operations, proposed traces and workloads, and runs of them."""
 
 import asyncio
+import dataclasses
 import functools
+import gzip
+import hashlib
 import json
 import math
 import runpy
@@ -13,6 +16,7 @@ from json import loads as read
 from pathlib import Path
 
 import pytest
+import zstandard
 
 import accelflow
 from accelflow import InputError
@@ -77,6 +81,53 @@ def test_its_own_calls_are_recorded_with_sizes_and_where_their_data_come_from() 
     assert decompressed.output_bytes == parsed.input_bytes
     assert written.output_bytes == compressed.input_bytes
     assert all(operation.time_ns > 0 for operation in render.operations)
+
+
+class Codec:
+    def squeeze(self, data: bytes, level: int = 6) -> bytes:
+        return zlib.compress(data, level)
+
+
+def swell(data: bytes, *, limit: int = 0) -> bytes:
+    return zlib.decompress(data)[: limit or None]
+
+
+MARKS = {Codec.squeeze: "Cmp", swell: "Dcmp"}
+
+
+@offload(marks=MARKS)
+def by_place(request: bytes) -> bytes:
+    hashlib.sha256(request)
+    page = read(bytes(swell(request)).decode("utf-8"))
+    text = bytes(json.dumps(page), "utf-8")
+    zstandard.ZstdCompressor().compress(text)
+    hashlib.md5(usedforsecurity=False)
+    return Codec().squeeze(gzip.compress(memoryview(text), 1), 9)
+
+
+@offload(marks=MARKS)
+def by_name(request: bytes) -> bytes:
+    hashlib.sha256(usedforsecurity=False, string=request)
+    page = read(s=bytes(swell(limit=0, data=request)).decode(encoding="utf-8"))
+    text = bytes(source=json.dumps(indent=None, obj=page), encoding="utf-8")
+    zstandard.ZstdCompressor().compress(data=text)
+    hashlib.md5(usedforsecurity=False)
+    return Codec().squeeze(
+        level=9, data=gzip.compress(compresslevel=1, data=memoryview(object=text))
+    )
+
+
+def test_arguments_by_name_are_recorded_as_those_by_place() -> None:
+    by_place(REQUEST)
+    by_name(REQUEST)
+    placed, named = (
+        [dataclasses.replace(operation, time_ns=0) for operation in function.operations]
+        for function in (by_place, by_name)
+    )
+    assert named == placed
+    assert [operation.follows for operation in named] == [None, 0, 1, None, 3, None, 3, 6]
+    assert all(operation.input_bytes for operation in named if operation.follows is not None)
+    assert list(by_name.propose().traces.values()) == list(by_place.propose().traces.values())
 
 
 def test_a_call_that_raises_is_not_recorded() -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import time
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from types import ModuleType
 from typing import Any, Final
 
 from accelflow.annotations.known import TAX_CALLS, carries_over, names_of
@@ -22,11 +25,12 @@ class Operation:
     """A recorded call that an accelerator could do, with its sizes in bytes and its time.
 
     `accelerator` names the accelerator, and `call` the called function. The input, of
-    `input_bytes`, is the first positional argument of the call, or the object of a method. Sizes
-    are 0 for values without bytes, such as a dict. `time_ns` is the call's time. `follows` is the
-    index of the operation whose output is this input; None if the input comes from elsewhere.
-    `of_argument` is true if the input is an argument of the recorded function, and `is_result` if
-    the output is that function's result. For a checksum, the unchanged input counts as its output.
+    `input_bytes`, is the argument for the called function's first parameter, given by position or
+    by name, or else the object of a method. Sizes are 0 for values without bytes, such as a dict.
+    `time_ns` is the call's time. `follows` is the index of the operation whose output is this
+    input; None if the input comes from elsewhere. `of_argument` is true if the input is an argument
+    of the recorded function, and `is_result` if the output is that function's result. For a
+    checksum, the unchanged input counts as its output.
     """
 
     accelerator: str
@@ -73,15 +77,23 @@ class Recording:
             self.operations[origin] = Operation(**{**vars(made), "is_result": True})
         self._origins.clear()
 
-    def called(self, function: object, arguments: tuple[Any, ...], result: object, ns: int) -> None:
+    def called(
+        self,
+        function: object,
+        arguments: tuple[Any, ...],
+        named: Mapping[str, Any],
+        result: object,
+        ns: int,
+    ) -> None:
         """Record a call of `function` by the recorded function, if it is an operation to record.
 
-        `ns` is the time of the call in nanoseconds.
+        `arguments` are those given by position, and `named` those by name. `ns` is the time of the
+        call in nanoseconds.
         """
-        gets = arguments[0] if arguments else getattr(function, "__self__", None)
         if carries_over(function):
             owner = getattr(function, "__self__", None)
-            source = gets if isinstance(owner, type) or owner is None else owner
+            of_object = owner is not None and not isinstance(owner, type)
+            source = owner if of_object else _input_of(function, arguments, named)
             if id(source) in self._origins:
                 self._origins[id(result)] = (result, self._origins[id(source)][1])
             return
@@ -89,6 +101,7 @@ class Recording:
         if found is None:
             return
         accelerator, name = found
+        gets = _input_of(function, arguments, named)
         known, origin = self._origins.get(id(gets), (None, None))
         number = len(self.operations)
         operation = Operation(
@@ -137,7 +150,7 @@ def recorded_call(function: Callable[..., Any], /, *arguments: Any, **named: Any
         spent = time.perf_counter_ns() - start
     finally:
         _RECORDING.reset(token)
-    recording_now.called(function, arguments, result, spent)
+    recording_now.called(function, arguments, named, result, spent)
     return result
 
 
@@ -156,6 +169,40 @@ class recording:  # noqa: N801 (a context manager)
     def __exit__(self, *_: object) -> None:
         """Stop recording."""
         _RECORDING.reset(self._token)
+
+
+def _input_of(function: Any, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> object:
+    """The input of a call: the argument for the first parameter, or else the object of a method."""
+    if arguments:
+        return arguments[0]
+    owner = getattr(function, "__self__", None)
+    if not named:
+        return owner
+    if inspect.ismethod(function):
+        found = _first_names(function.__func__, 1)  # without the object, which would be kept
+    elif owner is None or isinstance(owner, ModuleType | type):
+        found = _first_names(function, 0)
+    else:
+        found = _first_names.__wrapped__(function, 0)
+    # Some functions in C do not tell their parameters. Their payload is the argument that is data.
+    names = [name for name, value in named.items() if isinstance(value, _DATA)]
+    return next(
+        (named[name] for name in (names if found is None else found) if name in named), owner
+    )
+
+
+@functools.lru_cache(maxsize=256)
+def _first_names(function: Callable[..., Any], before: int) -> tuple[str, ...] | None:
+    """The name of the parameter of `function` after the first `before` ones; empty without one.
+
+    None if the parameters are unknown.
+    """
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        return None
+    by_name = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    return tuple(one.name for one in parameters[before : before + 1] if one.kind is by_name)
 
 
 def _size(value: object) -> int:
