@@ -1,12 +1,15 @@
 """Annotated functions: recorded operations, proposed traces and workloads, and runs of them."""
 
 import asyncio
+import copy
 import dataclasses
 import functools
 import gzip
 import hashlib
+import inspect
 import json
 import math
+import pickle
 import runpy
 import subprocess
 import sys
@@ -206,6 +209,59 @@ def test_generators_and_coroutines_run_unrecorded() -> None:
     assert asyncio.run(later("[1]")) == [1]  # type: ignore[arg-type]
     assert reads("[2]") == [[2], [2]]
     assert calls(later) == calls(pages) == calls(reads) == []
+
+
+def test_inspection_finds_what_was_decorated() -> None:
+    kinds = (inspect.iscoroutinefunction, inspect.isgeneratorfunction)
+    found = [[is_kind(function) for is_kind in kinds] for function in (render, later, pages)]
+    assert found == [[False, False], [True, False], [False, True]]
+    for follow in (True, False):
+        signature = inspect.signature(render, follow_wrapped=follow)
+        assert str(signature) == "(request: bytes, *, times: int = 2) -> bytes"
+
+
+class Shelf:
+    @offload
+    def pack(self, data: bytes) -> bytes:
+        return zlib.compress(data)
+
+    @classmethod
+    @offload
+    def parse(cls, text: str) -> object:
+        return cls, json.loads(text)
+
+    @staticmethod
+    @offload
+    def crc(data: bytes) -> int:
+        return zlib.crc32(data)
+
+    @offload
+    async def later(self, text: str) -> object:
+        return json.loads(text)
+
+
+def test_methods_have_the_recordings_of_their_function() -> None:
+    shelf = Shelf()
+    packed = shelf.pack(b"data")
+    assert zlib.decompress(packed) == b"data"
+    assert shelf.parse("[1]") == Shelf.parse("[1]") == (Shelf, [1])
+    assert calls(shelf.pack) == calls(Shelf.pack) == ["Cmp"]
+    assert calls(shelf.parse) == calls(Shelf.parse) == ["Dser"]
+    assert len(shelf.parse.recordings) == 2
+    assert set(shelf.pack.propose().traces) == {"pack_receive", "pack_respond"}
+    assert str(inspect.signature(shelf.pack)) == "(data: bytes) -> bytes"
+    assert inspect.iscoroutinefunction(shelf.later)
+
+
+def test_decorated_functions_are_pickled_and_copied_as_functions_are() -> None:
+    for function in (render, later, Shelf.pack, Shelf.crc):
+        assert pickle.loads(pickle.dumps(function)) is function  # noqa: S301 (its own output)
+        assert copy.deepcopy(function) is function
+    for method in (Shelf().pack, Shelf.parse):
+        found = pickle.loads(pickle.dumps(method))  # noqa: S301
+        assert found.__func__ is method.__func__
+    with pytest.raises((AttributeError, pickle.PicklingError), match=r"closed\.<locals>\.counted"):
+        pickle.dumps(closed(1)[0])
 
 
 def test_functions_see_their_own_variables_only() -> None:

@@ -27,7 +27,7 @@ import inspect
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
-from types import FunctionType
+from types import FunctionType, MethodType
 from typing import Any, Final, Generic, ParamSpec, TypeVar, overload
 
 from accelflow.annotations.known import TAX_CALLS
@@ -50,7 +50,8 @@ class Offloaded(Generic[_Given, _Result]):
     """A function decorated with :func:`offload`; its calls record the operations in them.
 
     Recorded are operations that accelerators could do, such as compression. Calls that raise an
-    exception are not recorded, and only the latest :data:`MAX_RECORDINGS` recordings are kept.
+    exception are not recorded, and only the latest :data:`MAX_RECORDINGS` recordings are kept. The
+    function is pickled by its name, as others are: another process has recordings of its own.
     """
 
     def __init__(
@@ -67,6 +68,11 @@ class Offloaded(Generic[_Given, _Result]):
         self._marks = dict(marks)
         self._recordings: deque[Recording] = deque(maxlen=MAX_RECORDINGS)
         functools.update_wrapper(self, function)
+        # With these, inspect takes this for a function: of the same parameters, and a coroutine
+        # function if it is one.
+        self.__code__ = function.__code__
+        self.__defaults__ = function.__defaults__
+        self.__kwdefaults__ = function.__kwdefaults__
 
     def __call__(self, *args: _Given.args, **kwargs: _Given.kwargs) -> _Result:
         """Call the function, and record its operations if it returns."""
@@ -81,9 +87,12 @@ class Offloaded(Generic[_Given, _Result]):
         return result
 
     def __get__(self, owner: object, kind_of: type | None = None) -> Any:
-        """Bind the function as a method."""
-        bound: Any = self
-        return bound if owner is None else functools.partial(bound, owner)
+        """Bind the function as a method, which has the attributes of this object, too."""
+        return self if owner is None else MethodType(self, owner)
+
+    def __reduce__(self) -> str:
+        """Return the name under which pickle finds the decorated function in its module."""
+        return self._function.__qualname__
 
     @property
     def original(self) -> Callable[_Given, _Result]:
