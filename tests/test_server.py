@@ -343,6 +343,16 @@ def test_mistakes_of_set_up_are_named(
             calculator(interface).start(port=server.port)
 
 
+def test_serving_until_a_signal_is_for_the_main_thread(interface: Path) -> None:
+    server = calculator(interface)
+    with ThreadPoolExecutor(1) as threads:
+        serving = threads.submit(server.serve)
+        with pytest.raises(AccelflowError, match=r"call start\(\) and later stop\(\)"):
+            serving.result(60)
+    with server, connect(server.port) as client:
+        assert client.call("add", a=1, b=1) == 2
+
+
 def test_names_are_looked_up(interface: Path) -> None:
     server = calculator(interface, observability=Observability(admin="localhost:0"))
     server.start("localhost")

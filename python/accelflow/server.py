@@ -15,6 +15,7 @@ import inspect
 import json
 import logging
 import signal
+import threading
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
@@ -247,9 +248,15 @@ class Server:
         The arguments are those of :meth:`start` and :meth:`stop`. If the server's traces are from a
         file, the signal SIGHUP makes it read the file again (:meth:`reload_traces`) and log the
         result. Returns the number of connections that :meth:`stop` returns. Raises as :meth:`start`
-        and :meth:`stop` do.
+        and :meth:`stop` do, and AccelflowError in another thread than the main one.
         """
         number_within("grace_s", grace_s, 0, _LONGEST_S)
+        if threading.current_thread() is not threading.main_thread():
+            message = (
+                "serve waits for signals, which only the main thread gets; in another thread, call"
+                " start() and later stop()"
+            )
+            raise AccelflowError(message)
         with StopSignals({signal.SIGHUP: self._reload} if self._has_file else None) as stop:
             self.start(host, port)
             _LOG.info("serving on %s port %s", host, self.port)
