@@ -23,7 +23,7 @@ import zstandard
 
 import accelflow
 from accelflow import InputError
-from accelflow.annotations import Offloaded, offload
+from accelflow.annotations import Offloaded, Proposal, offload
 from accelflow.trace import Library, Run, TraceError
 from accelflow.workload import load_workload
 
@@ -434,6 +434,11 @@ def test_bytes_in_functions_are_not_compared_with_text(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
+def proposed() -> Proposal:
+    render(REQUEST)
+    return render.propose()
+
+
 def private_parameter() -> Callable[..., object]:
     class Secret:
         def show(self, __hidden: int) -> int:
@@ -470,6 +475,7 @@ def private() -> Callable[..., object]:
         (lambda: render.propose(rate_rps="a"), "rate_rps = 'a': must be a number above 0"),  # type: ignore[arg-type]
         (lambda: render.propose(rate_rps=None), "rate_rps = None: must be a number"),  # type: ignore[arg-type]
         (lambda: render.propose(rate_rps=math.inf), "rate_rps = inf: must be a number"),
+        (lambda: proposed().register(5), "library = 5: must be an accelflow.trace.Library"),  # type: ignore[arg-type]
         (lambda: offload(marks={"a": 3}), "marks = 'a': must be a function"),  # type: ignore[dict-item]
         (lambda: offload(marks={parse: 3}), "marks = 3: must be the name"),  # type: ignore[dict-item]
         (lambda: offload(marks=[parse]), "must be a mapping"),  # type: ignore[call-overload]

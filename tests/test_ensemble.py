@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from accelflow import TraceError
+from accelflow import InputError, TraceError
 from accelflow.trace import (
     Ensemble,
     Handle,
@@ -132,6 +132,8 @@ def test_a_callback_is_called_once_and_one_that_raises_harms_nobody(
     handle.on_done(note)
     assert called.wait(10)
     assert seen == [handle]
+    with pytest.raises(InputError, match="callback = 5: must be a function"):
+        handle.on_done(5)  # type: ignore[arg-type]
     enqueue_trace("T1", REQUEST).on_done(fail)
     assert raised.wait(10)
     assert enqueue_trace("T1", REQUEST).wait().arrivals

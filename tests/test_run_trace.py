@@ -9,8 +9,15 @@ import pytest
 
 import accelflow
 import accelflow.trace
-from accelflow import TraceError
-from accelflow.trace import LIBRARY, demo_request, run_counters, run_trace
+from accelflow import InputError, TraceError
+from accelflow.trace import (
+    LIBRARY,
+    demo_request,
+    demo_secrets,
+    enqueue_trace,
+    run_counters,
+    run_trace,
+)
 from test_trace import LISTING_1
 
 #: As the paper prints it, with `...` and all; only the endless loop must end some time.
@@ -121,6 +128,33 @@ def test_a_fallback_gets_the_payload_untouched_and_its_result_is_returned() -> N
 
     with pytest.raises(ZeroDivisionError):
         run_trace("T1", garbage, cpu_fallback=broken)
+
+
+@pytest.mark.parametrize("kind", [bytearray, memoryview])
+def test_a_payload_may_be_a_buffer(kind: type) -> None:
+    request = demo_request("Login")
+    assert run_trace("T1", kind(request)).steps == run_trace("T1", request).steps
+    assert enqueue_trace("T1", kind(request)).wait(60).steps == run_trace("T1", request).steps
+    assert run_trace("T1", kind(b"no packet"), cpu_fallback=bytes.upper) == b"NO PACKET"
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: run_trace("T1", "text"), "payload = 'text': must be bytes, a bytearray or"),
+        (lambda: run_trace("T1", None, cpu_fallback=repr), "payload = None: must be bytes"),
+        (lambda: enqueue_trace("T1", 5), "payload = 5: must be bytes"),
+        (lambda: demo_request("Login", seed=-1), "seed = -1: must be a whole number from 0 to"),
+        (lambda: demo_request("Login", seed="a"), "seed = 'a': must be a whole number"),
+        (lambda: demo_request("Login", index=2**64), "index = .*: must be a whole number"),
+        (lambda: demo_secrets(-1), "number = -1: must be a whole number from 0 to"),
+    ],
+)
+def test_values_that_are_no_payload_or_number_are_refused_by_name(
+    make: Callable[[], object], said: str
+) -> None:
+    with pytest.raises(InputError, match=said):
+        make()
 
 
 def test_the_package_itself_has_the_names_of_the_listings() -> None:

@@ -13,7 +13,7 @@ from accelflow import _native
 from accelflow.annotations.known import NINE
 from accelflow.annotations.recording import Operation, Recording
 from accelflow.comparing import compare
-from accelflow.errors import positive_number, refused
+from accelflow.errors import instance_of, positive_number, refused
 from accelflow.report.results import Comparison
 from accelflow.trace import Library, Run, Steps, Trace, kind, run_trace, seq
 from accelflow.workload import write_workload
@@ -48,7 +48,11 @@ class Proposal:
     on_argument: str = ""
 
     def register(self, library: Library) -> None:
-        """Add the traces to `library`. Raises TraceError for names that it already has."""
+        """Add the traces to `library`.
+
+        Raises TraceError for names that it already has, and InputError for another object.
+        """
+        instance_of("library", library, (Library,), "an accelflow.trace.Library")
         for name, calls in self.traces.items():
             trace = Trace(library=library)
             trace.build(_steps(calls))

@@ -16,9 +16,10 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeAlias
 
 from accelflow import _native
+from accelflow.errors import refused
 from accelflow.operations import Policy
 from accelflow.tenants import Priority
-from accelflow.trace.run import Arrival, Run, memory
+from accelflow.trace.run import Arrival, Payload, Run, as_bytes, memory
 from accelflow.trace.traces import LIBRARY, Library
 
 #: How a thread that waits for a trace learns of its end: by waking, polling, or regular checks.
@@ -75,8 +76,11 @@ class Handle:
         """Call `callback` with this handle when the run ends, or now if it has ended.
 
         The callback runs on the last accelerator's thread, and should be short. Its exceptions go
-        to :func:`sys.unraisablehook` and have no other effect.
+        to :func:`sys.unraisablehook` and have no other effect. Raises InputError for a callback
+        that cannot be called.
         """
+        if not callable(callback):
+            raise refused("callback", callback, "must be a function")
         self._handle.on_done(lambda: callback(self))
 
     def __await__(self) -> Generator[Any, None, Run]:
@@ -176,7 +180,7 @@ class Ensemble:
     def enqueue(  # noqa: PLR0913
         self,
         name: str,
-        payload: bytes,
+        payload: Payload,
         *,
         call: Sequence[str] | None = None,
         library: Library = LIBRARY,
@@ -193,12 +197,13 @@ class Ensemble:
         :meth:`Handle.next_arrival`.
 
         Raises TraceError if there is no room for the trace: the error's `reason` is ``queue_full``,
-        ``too_many_runs`` or ``tenant_busy``. :meth:`Handle.wait` raises errors of the run.
+        ``too_many_runs`` or ``tenant_busy``. Raises InputError for a payload of another type.
+        :meth:`Handle.wait` raises errors of the run.
         """
         terms = _Terms(
             call=call, tenant=tenant, priority=priority, due_within_s=due_within_s, early=early
         )
-        return Handle(self._engine.enqueue(memory(library, name), name, payload, terms))
+        return Handle(self._engine.enqueue(memory(library, name), name, as_bytes(payload), terms))
 
 
 _lock: Final = threading.Lock()
@@ -216,7 +221,7 @@ def ensemble() -> Ensemble:
 
 def enqueue_trace(
     name: str,
-    payload: bytes,
+    payload: Payload,
     *,
     call: Sequence[str] | None = None,
     library: Library = LIBRARY,

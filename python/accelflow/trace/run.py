@@ -5,10 +5,10 @@ addresses and keys, which is not secure. Peers in this process answer the trace'
 """
 
 from collections.abc import Callable, Sequence
-from typing import TypeAlias, TypeVar, overload
+from typing import Final, TypeAlias, TypeVar, overload
 
 from accelflow import _native
-from accelflow.errors import TraceError
+from accelflow.errors import TraceError, instance_of, whole_number
 from accelflow.trace.kinds import EXECUTOR
 from accelflow.trace.traces import LIBRARY, Library
 
@@ -21,13 +21,19 @@ Arrival: TypeAlias = _native.TraceArrival
 #: One end of a connection with a client or a service, used by runs.
 Connection: TypeAlias = _native.TraceConnection
 
+#: What a payload may be. A trace gets a copy of one that can change.
+Payload: TypeAlias = bytes | bytearray | memoryview
+
+#: The largest seed or number of a demonstration.
+_MOST: Final = 2**64 - 1
+
 _Fallen = TypeVar("_Fallen")
 
 
 @overload
 def run_trace(
     name: str,
-    payload: bytes,
+    payload: Payload,
     *,
     call: Sequence[str] | None = None,
     library: Library = LIBRARY,
@@ -38,7 +44,7 @@ def run_trace(
 @overload
 def run_trace(
     name: str,
-    payload: bytes,
+    payload: Payload,
     *,
     cpu_fallback: Callable[[bytes], _Fallen],
     call: Sequence[str] | None = None,
@@ -49,7 +55,7 @@ def run_trace(
 
 def run_trace(  # noqa: PLR0913 (settings, by name)
     name: str,
-    payload: bytes,
+    payload: Payload,
     *,
     cpu_fallback: Callable[[bytes], _Fallen] | None = None,
     call: Sequence[str] | None = None,
@@ -70,10 +76,11 @@ def run_trace(  # noqa: PLR0913 (settings, by name)
 
     Raises TraceError, with `reason`, `trace` and `step`, if the run fails. The payload is then
     unchanged, so the CPU can do the work: with `cpu_fallback`, no error is raised, and the result
-    of ``cpu_fallback(payload)`` is returned.
+    of ``cpu_fallback(payload)`` is returned. Raises InputError for a payload of another type.
 
     Source: AccelFlow, section V.4 and Listing 2.
     """
+    payload = as_bytes(payload)
     try:
         runner = EXECUTOR if connection is None else connection
         return runner.run(memory(library, name), name, payload, call=call)
@@ -81,6 +88,13 @@ def run_trace(  # noqa: PLR0913 (settings, by name)
         if cpu_fallback is None:
             raise
     return cpu_fallback(payload)
+
+
+def as_bytes(payload: Payload) -> bytes:
+    """Return the bytes of `payload`. Raises InputError for a value of another type."""
+    types = (bytes, bytearray, memoryview)
+    instance_of("payload", payload, types, "bytes, a bytearray or a memoryview")
+    return bytes(payload)
 
 
 def memory(library: Library, name: str) -> _native.TraceImage:
@@ -109,8 +123,11 @@ def run_counters() -> tuple[int, dict[str, int]]:
 def demo_request(method: str, *, seed: int = 1, index: int = 0, compressed: bool = False) -> bytes:
     """Return the packets of a call of a SocialNetwork method by a demo client: input for T1.
 
-    Equal arguments give equal bytes. Raises TraceError for an unknown method.
+    Equal arguments give equal bytes. Raises TraceError for an unknown method, and InputError for a
+    `seed` or an `index` that is not a whole number from 0 to 2^64 - 1.
     """
+    whole_number("seed", seed, 0, _MOST)
+    whole_number("index", index, 0, _MOST)
     return _native.demo_request(method, seed=seed, index=index, compressed=compressed)
 
 
@@ -120,6 +137,8 @@ def demo_secrets(number: int = 0) -> tuple[bytes, bytes]:
     Connection 0 is the demo client's; the others lead to peers. The client's address is 10.0.x.y
     and the server's 10.1.x.y, where x and y are the two low bytes of `number`. The suite is
     TLS_AES_128_GCM_SHA256; both ends start at TCP sequence number 1 and record number 0, so other
-    software can read and write the packets.
+    software can read and write the packets. Raises InputError for a `number` that is not a whole
+    number from 0 to 2^64 - 1.
     """
+    whole_number("number", number, 0, _MOST)
     return _native.demo_secrets(number)
