@@ -485,7 +485,10 @@ def test_costs_of_another_build_are_not_used(
     assert places[0] != places[1]
 
 
-def test_an_interrupt_ends_a_long_comparison_without_files(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_ends_a_long_comparison_without_files(
+    tmp_path: Path, number: signal.Signals, code: int
+) -> None:
     command = [sys.executable, "-m", "accelflow", "compare", "socialnetwork", "--profile", "paper"]
     command += ["--requests", "2000000", "--out", str(tmp_path / "out")]
     # What a shell runs in the background inherits that interrupts are ignored.
@@ -495,8 +498,8 @@ def test_an_interrupt_ends_a_long_comparison_without_files(tmp_path: Path) -> No
         try:
             with pytest.raises(subprocess.TimeoutExpired):
                 process.wait(timeout=8)
-            process.send_signal(signal.SIGINT)
-            assert process.wait(timeout=30) == 130
+            process.send_signal(number)
+            assert process.wait(timeout=30) == code
         finally:
             process.kill()
     assert not (tmp_path / "out").exists()

@@ -16,8 +16,8 @@ from typing import Any, Final
 import click
 
 import accelflow
-from accelflow.cli.failure import run
-from accelflow.cli.interrupts import leave
+from accelflow.cli.failure import INTERRUPTED, run
+from accelflow.cli.interrupts import TERMINATED, ends_at_sigterm, leave, terminated
 from accelflow.cli.listing import write_commands
 from accelflow.cli.naming import naming_options
 
@@ -248,4 +248,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
         from click.shell_completion import shell_complete  # noqa: PLC0415 (only shells ask)
 
         sys.exit(shell_complete(program, {}, "accelflow", COMPLETE_VARIABLE, instruction))
-    leave(run(program, sys.argv[1:] if arguments is None else arguments))
+    ends_at_sigterm()
+    code = run(program, sys.argv[1:] if arguments is None else arguments)
+    leave(TERMINATED if code == INTERRUPTED and terminated() else code)

@@ -1,19 +1,47 @@
-"""Let Ctrl-C end native code that does not look for it."""
+"""End a command at Ctrl-C or SIGTERM, also native code that does not look for signals."""
 
 import os
+import signal
 import sys
 import threading
 from collections.abc import Callable
+from types import FrameType
 from typing import NoReturn, TypeVar
 
 from accelflow.files import remove_interrupted
 
-__all__ = ["interruptible", "leave"]
+__all__ = ["TERMINATED", "ends_at_sigterm", "interruptible", "leave", "terminated"]
+
+#: The exit code of a command that SIGTERM has ended.
+TERMINATED = 128 + signal.SIGTERM
 
 _Found = TypeVar("_Found")
 
 #: Threads whose work an interrupt has left unfinished.
 _ABANDONED: list[threading.Thread] = []
+
+#: Set once SIGTERM has come.
+_TERMINATED = threading.Event()
+
+
+def ends_at_sigterm() -> None:
+    """Let SIGTERM end the command as Ctrl-C does, without temporary files left behind.
+
+    Service managers, containers and batch systems send it. An ignored SIGTERM remains ignored.
+    """
+    main = threading.current_thread() is threading.main_thread()
+    if main and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, _terminate)
+
+
+def terminated() -> bool:
+    """Return whether SIGTERM has ended the command."""
+    return _TERMINATED.is_set()
+
+
+def _terminate(number: int, frame: FrameType | None) -> None:
+    _TERMINATED.set()
+    signal.default_int_handler(number, frame)
 
 
 def interruptible(work: Callable[[], _Found]) -> _Found:
