@@ -202,7 +202,8 @@ def _first_names(function: Callable[..., Any], before: int) -> tuple[str, ...] |
     except (TypeError, ValueError):
         return None
     by_name = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    return tuple(one.name for one in parameters[before : before + 1] if one.kind is by_name)
+    first = parameters[before : before + 1]
+    return tuple(parameter.name for parameter in first if parameter.kind is by_name)
 
 
 def _size(value: object) -> int:
