@@ -8,6 +8,7 @@ from rich.console import Console
 
 from accelflow.report import Comparison, print_comparison
 from accelflow.report.binding import binding_of, parts_of
+from accelflow.report.figures import use_figure
 from accelflow.report.replications import pooled
 from accelflow.report.verdict import verdict, within_slo
 from conftest import SLOWNESS
@@ -147,9 +148,72 @@ def test_denials_come_before_waits_and_overload_before_both(results: dict[str, A
     assert bound.short == "manager, overloaded"
 
 
+def two_servers(results: dict[str, Any], system: str, *, placement: str = "colocated") -> None:
+    """Give the first service of `results` a busy server, and let the others share an idle one."""
+    first, *others = of_system(results, system)
+    for service in others:
+        service |= {"core_utilization": 0.05, "accelerator_utilization": {"TCP": 0.02}}
+    first |= {"core_utilization": 0.88, "accelerator_utilization": {"TCP": 0.1}}
+    results["placement"] = placement
+    if placement == "colocated":
+        results["servers"] = [[first["service"]], [service["service"] for service in others]]
+
+
+@pytest.mark.parametrize("placement", ["colocated", "isolated"])
+def test_the_busiest_of_several_servers_explains_a_queue(
+    results: dict[str, Any], placement: str
+) -> None:
+    two_servers(results, "non_acc", placement=placement)
+    comparison = Comparison.from_dict(results)
+    name = comparison["non_acc"].services[0].service
+    bound = binding_of(comparison["non_acc"])
+    assert bound is not None
+    assert bound.sentence == (
+        f"queueing, 50 % of its time (most used: cores on the server of {name}, 88 %)"
+    )
+    (row,) = [line for line in answer(results) if line.startswith("Non-acc") and "used" in line]
+    assert row.split()[5:] == ["88%", "TCP", "10%", "cores,", "88%", "used"]
+    assert use_figure(comparison).data["value"][:2] == [0.88, 0.1]
+
+
+def test_results_without_servers_tell_them_by_their_utilisation(results: dict[str, Any]) -> None:
+    two_servers(results, "non_acc")
+    del results["servers"]
+    bound = binding_of(Comparison.from_dict(results)["non_acc"])
+    assert bound is not None
+    assert bound.used == pytest.approx(0.88)
+
+
+def test_a_full_queue_is_that_of_one_server(results: dict[str, Any]) -> None:
+    two_servers(results, "cohort")
+    two_servers(results, "relief")
+    first, *others = [service["service"] for service in of_system(results, "cohort")]
+    for service in of_system(results, "cohort"):
+        service["accelerator_denied"] = {"TCP": 0.0}
+    of_system(results, "cohort")[0]["accelerator_denied"] = {"TCP": 0.057}
+    bound = binding_of(Comparison.from_dict(results)["cohort"])
+    assert bound is not None
+    assert bound.sentence == (
+        f"TCP on the server of {first}, whose full queue turns away 6 % of its operations"
+    )
+    # RELIEF: 100 of 2,000 operations on the idle server of the others, and none of 19,000.
+    counts = {"responded": 0, "timed_out": 0, "operations_per_request": 19.0}
+    for service in of_system(results, "relief"):
+        service.update(counts, fallbacks={"enqueue_denied": 0})
+    of_system(results, "relief")[0] |= {"responded": 1_000}
+    of_system(results, "relief")[1] |= {"responded": 100, "fallbacks": {"overflow_full": 100}}
+    bound = binding_of(Comparison.from_dict(results)["relief"])
+    assert bound is not None
+    assert bound.sentence == (
+        f"the manager's queue on the server of {others[0]}, {others[1]} and {len(others) - 2}"
+        " others, which is full and turns away 5 % of all operations"
+    )
+
+
 def test_refusals_by_reliefs_only_queue_are_not_those_of_an_accelerator(
     results: dict[str, Any],
 ) -> None:
+    results["placement"] = "colocated"
     for service in of_system(results, "relief"):
         service |= {"responded": 900, "timed_out": 100, "operations_per_request": 19.0}
         service["accelerator_denied"] = {"TCP": 0.0, "Cmp": 0.65}

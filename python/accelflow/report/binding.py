@@ -15,17 +15,19 @@ The rule depends on the results alone. The first of the following that applies i
    utilisation. "Communication" names the transfers.
 4. The work itself: the largest of application logic, accelerators and remote waits.
 
-Shares and utilisations are means over the services.
+Shares of the mean latency are means over the services. Utilisations and shares of full queues are
+those of the server where they are highest: a mean over servers would hide the one that is short.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from accelflow.report.results import ServiceResult, SystemResult
+from accelflow.report.servers import server_text, servers_of
 
 __all__ = [
     "BUSY_SHARE",
@@ -67,6 +69,9 @@ _WORK: Final = {
 }
 _ORCHESTRATORS: Final = {"manager": "manager", "cores": "cores", "dispatcher": "dispatchers"}
 
+#: The services of one server.
+_Server = tuple[ServiceResult, ...]
+
 #: The kinds of bottlenecks: a saturated resource, full queues, three kinds of overhead, and the
 #: work itself.
 BindingKind = Literal["overload", "denials", "orchestration", "queueing", "communication", "work"]
@@ -81,13 +86,15 @@ class Binding:
     that were turned away. It is None for ``overload``; for other kinds it is the bottleneck's share
     of the mean latency. `used` is a utilisation (0 to 1): for the kind ``queueing`` that of the
     busiest resource, and for ``denials`` that of an accelerator which keeps the manager's queue
-    full. Otherwise it is None.
+    full. Otherwise it is None. With several servers, `server` names the services on the one whose
+    utilisation or full queue it is; it is empty otherwise.
     """
 
     kind: BindingKind
     resource: str
     share: float | None = None
     used: float | None = None
+    server: tuple[str, ...] = ()
 
     @property
     def short(self) -> str:
@@ -112,19 +119,29 @@ class Binding:
         if self.kind == "queueing":
             used = f"{(self.used or 0.0) * 100:.0f} %"
             busy = self.used is not None and self.used >= BUSY_SHARE
-            where = f"most used: {self.resource}, {used}" if busy else f"no resource above {used}"
+            most = f"most used: {self.resource}{self._where}, {used}"
+            where = most if busy else f"no resource above {used}"
             return f"queueing, {share} of its time ({where})"
         beginnings = {"orchestration": "orchestration by the ", "work": "the work itself: "}
         return f"{beginnings.get(self.kind, '')}{self.resource}, {share} of its time"
 
+    @property
+    def _where(self) -> str:
+        return f" on {server_text(self.server)}" if self.server else ""
+
     def _of_denials(self, share: str) -> str:
+        where = self._where
         if self.used is not None:
             used = f"{self.used * 100:.0f} %"
             turned = f"turns away {share} of all operations"
-            return f"{self.resource}, {used} used: the {MANAGER_QUEUE} fills behind it and {turned}"
+            return (
+                f"{self.resource}{where}, {used} used: the {MANAGER_QUEUE} fills behind it and"
+                f" {turned}"
+            )
         if self.resource == MANAGER_QUEUE:
-            return f"the {self.resource}, which is full and turns away {share} of all operations"
-        return f"{self.resource}, whose full queue turns away {share} of its operations"
+            full = f"which is full and turns away {share} of all operations"
+            return f"the {self.resource}{where}, {full}"
+        return f"{self.resource}{where}, whose full queue turns away {share} of its operations"
 
 
 def parts_of(result: SystemResult | ServiceResult) -> dict[str, float]:
@@ -154,10 +171,10 @@ def spent_of(result: SystemResult | ServiceResult) -> dict[str, float]:
 
 def binding_of(result: SystemResult | ServiceResult) -> Binding | None:
     """Return the bottleneck of a system or a service; None if the results lack the data."""
-    services = result.services if isinstance(result, SystemResult) else (result,)
+    servers = _servers(result)
     if result.saturated is not None:
         return Binding(kind="overload", resource=result.saturated)
-    full = _full_queue(result, services)
+    full = _full_queue(result, servers)
     if full is not None:
         return full
     parts = parts_of(result)
@@ -166,37 +183,54 @@ def binding_of(result: SystemResult | ServiceResult) -> Binding | None:
         return None
     waiting = max(_WAITING, key=lambda part: parts[part])
     if parts[waiting] / total >= WAITING_SHARE:
-        return _waiting(result, services, waiting, parts[waiting] / total)
+        return _waiting(result, servers, waiting, parts[waiting] / total)
     work = max(_WORK, key=lambda part: parts[part])
     return Binding(kind="work", resource=_WORK[work], share=parts[work] / total)
 
 
-def _full_queue(
-    result: SystemResult | ServiceResult, services: Sequence[ServiceResult]
-) -> Binding | None:
+def _servers(result: SystemResult | ServiceResult) -> list[_Server]:
+    """Return the services of each server; a service's own results are those of one server."""
+    return servers_of(result) if isinstance(result, SystemResult) else [(result,)]
+
+
+def _on(binding: Binding, server: _Server, servers: Sequence[_Server]) -> Binding:
+    """Return `binding` with its server, if there are several."""
+    names = tuple(service.service for service in server)
+    return replace(binding, server=names) if len(servers) > 1 else binding
+
+
+def _full_queue(result: SystemResult | ServiceResult, servers: Sequence[_Server]) -> Binding | None:
     """Return the bottleneck if a full queue turned operations away; None if it was hardly full."""
     if isinstance(result, SystemResult) and result.has_central_queue:
-        return _full_central(services)
-    # The shares are the server's. If tenants are isolated, the operations may all be of others.
-    isolated = isinstance(result, SystemResult) and result.isolates_tenants
-    return None if isolated and not _turned_away(services) else _full(services)
+        of_server = _full_central
+    else:
+        # The shares are the server's. If tenants are isolated, the operations may all be of others.
+        isolated = isinstance(result, SystemResult) and result.isolates_tenants
+        servers = [server for server in servers if not isolated or _turned_away(server)]
+        of_server = _full
+    full = [
+        _on(found, server, servers)
+        for server in servers
+        if (found := of_server(server)) is not None
+    ]
+    return max(full, key=lambda found: found.share or 0.0, default=None)
 
 
-def _turned_away(services: Sequence[ServiceResult]) -> int:
+def _turned_away(services: _Server) -> int:
     """Return the number of operations that full queues turned away."""
     reasons = ("enqueue_denied", "overflow_full")
     return sum(service.fallbacks.get(reason, 0) for service in services for reason in reasons)
 
 
-def _full(services: Sequence[ServiceResult]) -> Binding | None:
-    """Return the bottleneck if an accelerator's full queue turned operations away."""
+def _full(services: _Server) -> Binding | None:
+    """Return the bottleneck if a full queue of one server turned operations away."""
     denied = _by_name(service.accelerator_denied for service in services)
     name, share = max(denied.items(), key=lambda item: item[1], default=("", 0.0))
     return Binding(kind="denials", resource=name, share=share) if share >= DENIED_SHARE else None
 
 
-def _full_central(services: Sequence[ServiceResult]) -> Binding | None:
-    """Return the bottleneck if the full queue of all accelerators turned operations away.
+def _full_central(services: _Server) -> Binding | None:
+    """Return the bottleneck if one server's queue of all accelerators turned operations away.
 
     The share turned away is that of all operations. `accelerator_denied` has it by accelerator, and
     is large for one of few operations.
@@ -214,10 +248,7 @@ def _full_central(services: Sequence[ServiceResult]) -> Binding | None:
 
 
 def _waiting(
-    result: SystemResult | ServiceResult,
-    services: Sequence[ServiceResult],
-    part: str,
-    share: float,
+    result: SystemResult | ServiceResult, servers: Sequence[_Server], part: str, share: float
 ) -> Binding:
     """Return the bottleneck for `part`, a part of the latency that is not the work itself."""
     if part == "orchestration":
@@ -226,12 +257,26 @@ def _waiting(
         return Binding(kind="orchestration", resource=_ORCHESTRATORS[most], share=share)
     if part == "communication":
         return Binding(kind="communication", resource="transfers", share=share)
-    resource, used = max(utilizations(services).items(), key=lambda item: item[1])
-    return Binding(kind="queueing", resource=resource, share=share, used=used)
+    busiest = [
+        (server, *max(_of_server(server).items(), key=lambda item: item[1])) for server in servers
+    ]
+    server, resource, used = max(busiest, key=lambda item: item[2])
+    found = Binding(kind="queueing", resource=resource, share=share, used=used)
+    return _on(found, server, servers)
 
 
-def utilizations(services: Sequence[ServiceResult]) -> dict[str, float]:
-    """Return the utilisation of each resource (0 to 1) by name, as a mean over `services`."""
+def utilizations(system: SystemResult) -> dict[str, float]:
+    """Return the utilisation of each resource (0 to 1) by name.
+
+    Of several servers, it is that of the server that uses the resource most.
+    """
+    known = [_of_server(server) for server in servers_of(system)]
+    names = dict.fromkeys(name for of_server in known for name in of_server)
+    return {name: max(of_server.get(name, 0.0) for of_server in known) for name in names}
+
+
+def _of_server(services: _Server) -> dict[str, float]:
+    """Return the utilisation of each resource of one server, which all its services have."""
     return {
         "cores": _mean(service.core_utilization for service in services),
         **_by_name(service.accelerator_utilization for service in services),

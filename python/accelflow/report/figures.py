@@ -221,15 +221,15 @@ def use_figure(comparison: Comparison) -> Figure:
     """Return a plot of the utilisation of each resource by system."""
     columns: dict[str, list[Any]] = {name: [] for name in ("row", "name", "value")}
     for system in comparison.systems:
-        for resource, share in utilizations(system.services).items():
+        for resource, share in utilizations(system).items():
             columns["row"].append(resource)
             columns["name"].append(system.label)
             columns["value"].append(share)
     return Figure(
         title="How busy each resource is",
         text="The utilisation of cores, accelerators, the manager, the A-DMA engines and the"
-        " busiest link, by system. If each service has its own server, these are means over"
-        " the servers.",
+        " busiest link, by system. Of several servers, each is that of the server that uses it"
+        " most.",
         spec=dots(
             names=[system.label for system in comparison.systems],
             colors=system_colors(comparison),

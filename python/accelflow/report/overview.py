@@ -17,6 +17,7 @@ from accelflow.report.answered import lacks_responses
 from accelflow.report.binding import PARTS, binding_of, parts_of
 from accelflow.report.own_arrivals import requests_text
 from accelflow.report.results import Comparison, SystemResult
+from accelflow.report.servers import servers_of
 from accelflow.report.verdict import accelerator_use, core_use, verdict, within_slo
 
 __all__ = ["krps_text", "latency_text", "print_overview", "systems_table"]
@@ -99,11 +100,13 @@ def _columns(comparison: Comparison) -> dict[str, tuple[str, list[str]]]:
     means = [_marked(system.mean_us, mark) for system, mark in zip(systems, marks, strict=True)]
     p99s = [_marked(system.p99_us, mark) for system, mark in zip(systems, marks, strict=True)]
     used = [accelerator_use(system) for system in systems]
+    several = any(len(servers_of(system)) > 1 for system in systems)
+    cores_unit = "at most" if several else "used"
     columns = {
         "Mean": ("us", means),
         "P99": ("us", p99s),
         "Within SLO": ("krps", [_within(system) for system in systems]),
-        "Cores": ("used", [f"{core_use(system):.0%}" for system in systems]),
+        "Cores": (cores_unit, [f"{core_use(system):.0%}" for system in systems]),
         "Busiest": (
             "unit",
             [f"{busiest[0]} {busiest[1]:.0%}" if busiest else "-" for busiest in used],

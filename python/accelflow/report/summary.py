@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from accelflow.page import Column, Table
 from accelflow.page.document import Cell
 from accelflow.report.binding import binding_of, parts_of
 from accelflow.report.notes import P999_RESPONSES
 from accelflow.report.results import Comparison, ServiceResult, SystemResult
+from accelflow.report.servers import servers_of
 from accelflow.report.verdict import accelerator_use, core_use, within_slo
 
 __all__ = ["services_table", "systems_table"]
+
+_OF_SERVERS: Final = (
+    "Cores and accelerators are those of the server that uses them most, of several servers."
+)
 
 
 def systems_table(comparison: Comparison, notes: Sequence[str] = ()) -> Table:
@@ -19,6 +25,7 @@ def systems_table(comparison: Comparison, notes: Sequence[str] = ()) -> Table:
 
     `notes` are the paragraphs below the table.
     """
+    several = any(len(servers_of(system)) > 1 for system in comparison.systems)
     columns = [
         Column(name="System"),
         Column(name="Mean", unit="us", form="number"),
@@ -35,7 +42,7 @@ def systems_table(comparison: Comparison, notes: Sequence[str] = ()) -> Table:
         caption="Latencies are means over the services, rates are sums",
         columns=columns,
         rows=[_system_row(system) for system in comparison.systems],
-        notes=notes,
+        notes=[_OF_SERVERS, *notes] if several else notes,
         marked=_ours(comparison.systems),
     )
 

@@ -8,9 +8,9 @@ from typing import Final
 
 from accelflow.findings.estimate import Estimate
 from accelflow.report.answered import among_answered, listed, names_text
-from accelflow.report.binding import binding_of
+from accelflow.report.binding import binding_of, utilizations
 from accelflow.report.reductions import reduction, reduction_text
-from accelflow.report.results import Comparison, SystemResult, mean_of, sum_of
+from accelflow.report.results import Comparison, SystemResult, sum_of
 
 __all__ = ["accelerator_use", "core_use", "verdict", "within_slo"]
 
@@ -183,22 +183,19 @@ def within_slo(system: SystemResult) -> tuple[float | None, float] | None:
 
 
 def core_use(system: SystemResult) -> float:
-    """Return the utilisation of `system`'s cores (0 to 1), a mean over the services' servers."""
-    return mean_of([result.core_utilization for result in system.services]) or 0.0
+    """Return the utilisation of `system`'s cores (0 to 1); of several servers, the highest."""
+    return utilizations(system).get("cores", 0.0)
 
 
 def accelerator_use(system: SystemResult) -> tuple[str, float] | None:
     """Return the kind and the utilisation (0 to 1) of `system`'s busiest kind of accelerator.
 
-    None if no accelerator was used.
+    Of several servers, it is that of the server where it is highest. None if no accelerator was
+    used.
     """
     names = dict.fromkeys(
         name for result in system.services for name in result.accelerator_utilization
     )
-    used = {
-        name: mean_of([result.accelerator_utilization.get(name, 0.0) for result in system.services])
-        or 0.0
-        for name in names
-    }
-    name, share = max(used.items(), key=lambda item: item[1], default=("", 0.0))
-    return (name, share) if share else None
+    used = utilizations(system)
+    name = max(names, key=lambda name: used[name], default="")
+    return (name, used[name]) if name and used[name] else None
