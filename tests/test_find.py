@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ import accelflow
 from accelflow import InputError, studies
 from accelflow.cli.find import find as command
 from accelflow.studies.find import Tried, _Bisection
+from accelflow.studies.look import look_until_clear
 
 QUESTION = """
 schema = "accelflow.study/1"
@@ -118,10 +120,12 @@ def test_ends_of_the_range_are_answers(tmp_path: Path):
     assert (everything.clear, nothing.clear) == (True, None)
 
 
-def test_services_that_only_others_call_have_no_limit_of_their_own(tmp_path: Path):
-    chain = '{ trace = "T9", calls = "Stock", facts = { T10 = { exception = 0, compressed = 0 } } }'
+def called_service(folder: Path, limits: str, cpu_us: int) -> studies.Answer:
+    """Search with a service Stock of `cpu_us` that only Front calls, which does not wait for it."""
+    facts = "facts = { T10 = { exception = 0, compressed = 0 } }"
+    chain = f'{{ trace = "T9", calls = "Stock", detached = true, {facts} }}'
     first = '{ trace = "T1", facts = { T1 = { compressed = 0 } } }'
-    (tmp_path / "shop.toml").write_text(f"""
+    (folder / "shop.toml").write_text(f"""
 schema = "accelflow.workload/1"
 name = "shop"
 defaults = {{ costs = {{ source = "paper" }} }}
@@ -131,9 +135,10 @@ rate_rps = 1000
 path = [{first}, {{ cpu_us = 5 }}, {chain}, {{ cpu_us = 1 }}, {{ trace = "T2" }}]
 [[services]]
 name = "Stock"
-path = [{first}, {{ cpu_us = 5 }}, {{ trace = "T2" }}]
+slo_us = 200
+path = [{first}, {{ cpu_us = {cpu_us} }}, {{ trace = "T2" }}]
 """)
-    text = """
+    text = f"""
 schema = "accelflow.study/1"
 [scenario]
 workload = "shop.toml"
@@ -141,13 +146,56 @@ requests = 100
 orchestrators = ["accelflow"]
 [find]
 least = "config.pes.TCP"
-range = { from = 1, to = 2, whole = true }
+range = {{ from = 1, to = 2, whole = true }}
 [find.limits]
-slo = true
+{limits}
 """
-    answer = studies.find(ask(text, tmp_path), tmp_path / "out")
-    assert answer.best.value == 1
-    assert {tried.binding for tried in answer.tried} == {"P99 of Front"}
+    return studies.find(ask(text, folder), folder / "out")
+
+
+@pytest.mark.parametrize("limits", ["slo = true", "p99_us = 200", "slo_missed_ratio = 0.5"])
+def test_calls_of_other_services_have_the_limits_of_every_service(tmp_path: Path, limits: str):
+    assert called_service(tmp_path, limits, cpu_us=5).best is not None
+    late = called_service(tmp_path, limits, cpu_us=500)
+    assert late.best is None
+    assert {tried.binding.partition(" of ")[2] for tried in late.tried} == {"calls to Stock"}
+    rows = parquet.read_table(tmp_path / "out/results.parquet").to_pylist()
+    called = [row for row in rows if row["service"] == "Stock"]
+    for row in called:
+        assert row["called_requests_count"] == 100
+        assert row["called_slo_missed_count"] == row["called_slo_requests_count"] == 90
+        assert row["called_p99_us"] > 500
+        assert row["p99_us"] is None
+    assert all(row["called_p99_us"] is None for row in rows if row["service"] == "Front")
+
+
+@dataclass
+class Limits:
+    """The limits of a search."""
+
+    limits: dict[str, float]
+    slo: bool = False
+    most_seeds: int = 4
+
+
+@pytest.mark.parametrize(("lost", "message"), [(0, "service Stock: no limit can be"), (1, None)])
+def test_calls_without_a_counted_response_are_no_reason_to_hold(lost: int, message: str | None):
+    row = {"saturated_queue": None, "slo_us": None, "unanswered_ratio": 0.0}
+    front = {"service": "Front", "offered_rps": 9.0, "p99_us": 5.0}
+    stock = {"service": "Stock", "offered_rps": 0.0, "p99_us": None, "called_p99_us": None}
+    stock |= {"called_requests_count": 2, "called_timed_out_count": lost}
+
+    def rows(seeds: int) -> list[dict[str, object]]:
+        both = (row | front, row | stock)
+        return [service | {"seed": seed} for seed in range(seeds) for service in both]
+
+    limits = Limits({"p99_us": 50.0})
+    if message is not None:
+        with pytest.raises(accelflow.AccelflowError, match=message):
+            look_until_clear(limits, rows)
+        return
+    found = look_until_clear(limits, rows)
+    assert (found.holds, found.binding) == (False, "calls to Stock without a response")
 
 
 @pytest.mark.parametrize(("limit", "holds"), [("p99_us = 1000", False), ("mean_us = 1000", True)])

@@ -10,7 +10,9 @@ class Called:
     """The results of the requests that a service received from other services, not from clients.
 
     `completed` counts the completed requests after the warm-up, and `requests` those that arrived
-    in the whole run. Latencies (mean and percentiles) are in us, and None if no request completed.
+    in the whole run, of which `timed_out` ended without a response. Latencies (mean and
+    percentiles) are in us, and None if no request completed. Of `slo_requests` requests after the
+    warm-up, `slo_missed` were answered later than the service's SLO, or never.
     """
 
     completed: int
@@ -19,3 +21,6 @@ class Called:
     p99_us: float | None
     p999_us: float | None
     requests: int = 0
+    timed_out: int = 0
+    slo_requests: int = 0
+    slo_missed: int = 0

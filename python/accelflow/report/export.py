@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from accelflow.errors import file_path
 from accelflow.files import write_whole
+from accelflow.report.called import Called
 from accelflow.report.results import SCHEMA, Comparison, ServiceResult
 
 if TYPE_CHECKING:
@@ -57,7 +58,8 @@ def to_table(comparison: Comparison) -> pa.Table:
     """Make an Arrow table with a row for each system and service; column names include units.
 
     With several seeds, each measure has two more columns for its confidence interval, ``NAME_low``
-    and ``NAME_high``.
+    and ``NAME_high``. If services call others, columns ``called_NAME`` have the results of these
+    requests; they are null for a service that no other called.
 
     The schema's metadata has, under the key ``accelflow``, all settings of the comparison
     (workload, profile, seed, arrivals ...) as JSON. Workload, profile and seed are also columns.
@@ -92,7 +94,17 @@ def to_table(comparison: Comparison) -> pa.Table:
     columns.add("saturated_queue", "string", lambda r: r.saturated)
     instructions = "dispatcher_instructions_mean"
     columns.add("dispatcher_mean_instructions", "float64", partial(_inner, instructions))
+    if any(result.called for _, result in columns.pairs):
+        _add_called(columns)
     return columns.table(_run_metadata(comparison))
+
+
+def _add_called(columns: _Columns) -> None:
+    """Add the columns of the requests that services received from other services."""
+    for count in ("requests", "completed", "timed_out", "slo_requests", "slo_missed"):
+        columns.add(f"called_{count}_count", "uint64", partial(_inner, f"called.{count}"))
+    for latency in ("mean_us", "p50_us", "p99_us", "p999_us"):
+        columns.measure(f"called_{latency}", f"called.{latency}")
 
 
 class _Columns:
@@ -124,8 +136,9 @@ class _Columns:
     def measure(self, name: str, path: str) -> None:
         """Add a column `name` with a number of each service's result.
 
-        `path` is a field of :class:`ServiceResult`, or a field and a key of its mapping, such as
-        ``spent_us.cpu``. With several seeds, two more columns have the ends of the interval.
+        `path` is a field of :class:`ServiceResult`, or a field and a name in it, such as
+        ``spent_us.cpu`` and ``called.p99_us``. With several seeds, two more columns have the ends
+        of the interval.
         """
         self.add(name, "float64", partial(_inner, path))
         intervals = [result.intervals.get(path) for _, result in self.pairs]
@@ -146,7 +159,9 @@ def _inner(path: str, result: ServiceResult) -> Any:
     """Return the value at `path`: a field of `result`, or an entry, such as ``spent_us.cpu``."""
     member, _, name = path.partition(".")
     value = getattr(result, member)
-    return value.get(name) if name else value
+    if isinstance(value, Called):
+        return getattr(value, name)
+    return value.get(name) if name and value is not None else value
 
 
 def _run_metadata(comparison: Comparison) -> str:

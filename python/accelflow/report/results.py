@@ -581,7 +581,11 @@ def _read_service(reader: Reader) -> ServiceResult:
 
 
 def _read_called(reader: Reader) -> Called:
+    slo = reader.inner_if_any("slo")
     return Called(
+        timed_out=reader.optional("timed_out", 0, Reader.count),
+        slo_requests=slo.optional("requests", 0, Reader.count),
+        slo_missed=slo.optional("missed", 0, Reader.count),
         requests=reader.optional("requests", 0, Reader.count),
         completed=reader.count("completed"),
         mean_us=reader.number_or_none("mean_us"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from accelflow import _native
 from accelflow.errors import AccelflowError
@@ -17,6 +17,20 @@ _FIRST_SEEDS: Final = 4
 
 #: The share of the requests beyond each percentile.
 _BEYOND: Final = {"p50_us": 0.5, "p99_us": 0.01, "p999_us": 0.001}
+
+#: The measures that every service with responses has.
+_TIMES: Final = ("mean_us", *_BEYOND)
+
+
+class _Origin(NamedTuple):
+    """Where requests come from: the prefix of their columns, and words before a service's name."""
+
+    prefix: str
+    words: str
+
+
+_CLIENTS: Final = _Origin("", "")
+_SERVICES: Final = _Origin("called_", "calls to ")
 
 
 class Limited(Protocol):
@@ -45,7 +59,8 @@ class Look:
     most 1, and `clear` is true if the whole interval is on one side of 1. If a resource is
     saturated with more than half of the seeds, `holds` is False, `clear` is True, the ratios are
     None, and `binding` names the resource. This is also so if, with more than half of the seeds,
-    more requests of a service get no response than are beyond a limited percentile.
+    more requests of a service get no response than are beyond a limited percentile. The requests
+    that a service receives from other services have the same limits as those of its clients.
     """
 
     holds: bool
@@ -81,15 +96,21 @@ def _look(limited: Limited, rows: Sequence[Mapping[str, Any]], seeds: int) -> Lo
     saturated = [row for row in rows if row["saturated_queue"] is not None]
     if 2 * len({row["seed"] for row in saturated}) > seeds:
         return _fails(f"{saturated[0]['saturated_queue']} saturated", seeds)
-    unanswered = [row for row in rows if _lacks_responses(limited, row)]
-    if 2 * len({row["seed"] for row in unanswered}) > seeds:
-        return _fails(f"requests of {unanswered[0]['service']} without a response", seeds)
-    ratios: dict[str, list[float]] = {}
-    # A service that only others call has no responses of its own.
+    # A service that only others call has no responses to clients.
     asked = [row for row in rows if row["offered_rps"] != 0.0] or rows
-    for row in asked:
-        for name, ratio in _ratios(limited, row).items():
-            ratios.setdefault(name, []).append(ratio)
+    called = [row for row in rows if row.get("called_requests_count")]
+    for origin, of_origin in ((_CLIENTS, rows), (_SERVICES, called)):
+        unanswered = [row for row in of_origin if _lacks_responses(limited, row, origin)]
+        if 2 * len({row["seed"] for row in unanswered}) > seeds:
+            name = f"{origin.words}{unanswered[0]['service']}"
+            whose = name if origin is _SERVICES else f"requests of {name}"
+            return _fails(f"{whose} without a response", seeds)
+    ratios: dict[str, list[float]] = {}
+    for origin, of_origin in ((_CLIENTS, asked), (_SERVICES, called)):
+        for row in of_origin:
+            for name, ratio in _ratios(limited, row, origin).items():
+                ratios.setdefault(name, []).append(ratio)
+    _check_calls(limited, called, ratios)
     means = {name: math.fsum(found) / len(found) for name, found in ratios.items()}
     worst = max(means, key=lambda name: means[name])
     interval = _native.confidence_interval(ratios[worst])
@@ -118,31 +139,56 @@ def _fails(binding: str, seeds: int) -> Look:
     )
 
 
-def _lacks_responses(limited: Limited, row: Mapping[str, Any]) -> bool:
+def _lacks_responses(limited: Limited, row: Mapping[str, Any], origin: _Origin) -> bool:
     """Return whether a limited percentile of a service would be that of requests without an end."""
     shares = [share for name, share in _BEYOND.items() if name in limited.limits]
     if limited.slo and row["slo_us"] is not None:
         shares.append(_BEYOND["p99_us"])
-    return bool(shares) and row["unanswered_ratio"] > min(shares)
+    if origin is _CLIENTS:
+        unanswered = row["unanswered_ratio"]
+    else:
+        unanswered = row["called_timed_out_count"] / row["called_requests_count"]
+    return bool(shares) and unanswered > min(shares)
 
 
-def _ratios(limited: Limited, row: Mapping[str, Any]) -> dict[str, float]:
+def _ratios(limited: Limited, row: Mapping[str, Any], origin: _Origin) -> dict[str, float]:
     """Return the ratio of each limited measure of a service to its limit, by measure's name."""
-    service = row["service"]
+    named, prefix = f"{origin.words}{row['service']}", origin.prefix
     found = {}
     for name, limit in limited.limits.items():
         if name == "slo_missed_ratio":
-            late, all_of_them = row["slo_missed_count"], row["slo_requests_count"]
+            late = row[f"{prefix}slo_missed_count"]
+            all_of_them = row[f"{prefix}slo_requests_count"]
             measured = late / all_of_them if all_of_them else None
         else:
-            measured = row[name]
+            measured = row[f"{prefix}{name}"]
         if measured is not None:
-            found[f"{name} of {service}"] = measured / limit
-    if limited.slo and row["slo_us"] is not None and row["p99_us"] is not None:
-        found[f"P99 of {service}"] = row["p99_us"] / row["slo_us"]
-    if not found:
+            found[f"{name} of {named}"] = measured / limit
+    p99_us = row[f"{prefix}p99_us"]
+    if limited.slo and row["slo_us"] is not None and p99_us is not None:
+        found[f"P99 of {named}"] = p99_us / row["slo_us"]
+    if not found and origin is _CLIENTS:
         raise AccelflowError(
-            f"service {service}: no limit can be checked, since the service has no responses, or no"
-            " SLO"
+            f"service {row['service']}: no limit can be checked, since the service has no"
+            " responses, or no SLO"
         )
     return found
+
+
+def _check_calls(
+    limited: Limited, called: Sequence[Mapping[str, Any]], ratios: Mapping[str, object]
+) -> None:
+    """Raise AccelflowError if a limit applies to calls to a service, but no response has counted.
+
+    `called` has the rows of services with requests from others. Limits on the SLO do not apply to
+    a service without one.
+    """
+    of_time = any(name in _TIMES for name in limited.limits)
+    for row in called:
+        ending = f" of calls to {row['service']}"
+        applies = of_time or row["slo_us"] is not None
+        if applies and not any(name.endswith(ending) for name in ratios):
+            raise AccelflowError(
+                f"service {row['service']}: no limit can be checked, since no response to another"
+                " service came after the warm-up; longer runs may have some"
+            )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 from accelflow.comparing import compare
 from accelflow.effects import without_idle_policy
@@ -19,6 +19,9 @@ from accelflow.studies.study import Study
 from accelflow.time_limit import TimeUpError
 
 __all__ = ["Skipped", "Task", "code_version", "simulate", "tasks"]
+
+#: The version of the rows' columns. Rows in a study's folder that lack some are simulated again.
+_COLUMNS: Final = 2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +78,7 @@ def tasks(study: Study) -> Iterator[Task | Skipped]:
 
 def _task(study: Study, version: str, number: int, values: Mapping[str, Any], seed: int) -> Task:
     scenario = costed(loaded(study.at(values, seed)))
-    key = hashlib.sha256(f"{version}\n{hashed(scenario)}".encode()).hexdigest()[:32]
+    key = hashlib.sha256(f"{version}\n{_COLUMNS}\n{hashed(scenario)}".encode()).hexdigest()[:32]
     return Task(
         key=key,
         point=number,
