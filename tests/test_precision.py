@@ -9,6 +9,7 @@ import accelflow
 from accelflow import InputError
 from accelflow.findings.statistics import jackknife
 from accelflow.precision import REPLICATIONS, first_requests, parse_precision, until_precise
+from accelflow.report.notes import notes_of
 
 LOAD = 0.6
 
@@ -73,6 +74,21 @@ def test_a_comparison_reaches_its_precision_with_the_responses_of_all_seeds():
     assert service.p99_us == pytest.approx(times[math.ceil(0.99 * len(times)) - 1], rel=1e-6)
 
 
+def test_a_service_with_few_responses_beyond_its_percentile_is_named():
+    fields = {"services": ["UniqId", "Login"], "profile": "paper", "orchestrators": ["accelflow"]}
+    equal = accelflow.compare(precision="p99:50%", seeds=5, **fields)
+    note = "Fewer than 100 responses are beyond the percentile of "
+    assert not any(note in text for text in notes_of(equal, by_service=False))
+    rates = {"UniqId": 20_000.0, "Login": 400.0}
+    found = accelflow.compare(precision="p99:50%", seeds=5, rates_rps=rates, **fields)
+    count = found["accelflow"]["Login"].completed // 100
+    (text,) = [text for text in notes_of(found, by_service=False) if note in text]
+    assert 0 < count < 100
+    assert text.startswith(f"{note}Login ({count}), over all seeds")
+    found.source["precision"]["measure"] = "mean_us"
+    assert not any(note in text for text in notes_of(found, by_service=False))
+
+
 def test_the_mean_reaches_its_precision():
     found = accelflow.compare(
         services=["UniqId"], profile="paper", orchestrators=["relief"], precision="mean:1%", seeds=5
@@ -119,7 +135,7 @@ def test_a_precision_that_takes_too_long_is_given_up():
 
     with pytest.raises(
         accelflow.AccelflowError,
-        match="with 1000000 requests of each service; Login under Heavy is",
+        match="with 1000000 requests a service on average; Login under Heavy is",
     ):
         list(until_precise(asked, replicate, 1_000_000))
     assert lengths == [10_000, 80_000, 640_000]

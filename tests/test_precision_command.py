@@ -37,7 +37,7 @@ def test_the_command_reaches_its_precision_and_says_how(tmp_path: Path):
     assert found.exit_code == 0, found.output
     results = json.loads(found.stdout)
     assert results["precision"]["reached_ratio"] <= results["precision"]["asked_ratio"] == 0.02
-    assert "2,000 requests of each service: mean within" in found.stderr
+    assert "2,000 requests a service on average: mean within" in found.stderr
     alone = accelflow.compare(orchestrators=["accelflow"], precision="mean:2%", seeds=5, **FIELDS)
     assert results["systems"] == alone.source["systems"]
     text = run(tmp_path, *options[:-1]).stdout

@@ -423,7 +423,7 @@ def _precise(
         if not found:
             raise AccelflowError(
                 f"precision {asked.measure}:{asked.ratio:.3g}: {error}; the first run length, "
-                f"{first_requests(asked):,} requests of each service, was not completed"
+                f"{first_requests(asked):,} requests a service on average, was not completed"
             ) from error
     else:
         if runs.kept is not None:

@@ -38,8 +38,10 @@ MEASURES: Final[Mapping[str, int | None]] = {"mean": None, "p99": 990, "p999": 9
 #: The number of seeds, unless the user sets it.
 REPLICATIONS: Final = 10
 
-#: The responses beyond a percentile in the first run of each seed. With 20 of them, intervals that
-#: are narrow by chance ended the search, and covered 79 % (benches/precision_coverage.py).
+#: The responses beyond a percentile in the first run of each seed, for a service with the mean
+#: rate: runs long enough for the rarest one would take many times as long. With 20 of them,
+#: intervals that are narrow by chance ended the search, and covered 79 %
+#: (benches/precision_coverage.py).
 _BEYOND: Final = 100
 #: Requests of each seed in the first run, for the mean.
 _LEAST_REQUESTS: Final = 2_000
@@ -117,7 +119,10 @@ def parse_precision(text: str) -> Precision:
 
 
 def first_requests(precision: Precision) -> int:
-    """Return the number of requests of each service in the first, shortest run."""
+    """Return the number of requests a service, on average, in the first, shortest run.
+
+    A service with less than the mean rate has fewer.
+    """
     thousandths = precision.thousandths
     if thousandths is None:  # a mean
         return _LEAST_REQUESTS
@@ -137,7 +142,7 @@ def reached(found: Mapping[str, tuple[float, float]]) -> Reached:
 
 
 def next_requests(requests: int, found: Reached, precision: Precision) -> int:
-    """Return how many requests of each service the next run should have to reach `precision`.
+    """Return how many requests a service the next run should have, on average, for `precision`.
 
     `found` is the precision that runs of `requests` requests have reached.
     """
@@ -152,7 +157,7 @@ def until_precise(
 ) -> Iterator[tuple[int, Reached]]:
     """Simulate longer and longer runs until `precision` is reached; yield the outcome of each.
 
-    An outcome is the number of requests of each service, and the precision reached. `replicate`
+    An outcome is the mean number of requests of a service, and the precision reached. `replicate`
     takes this number of requests, simulates all replications (seeds), and returns, for each value
     by name, the mean over the replications and the half width of the confidence interval. Raises
     AccelflowError if a run would have more than `most_requests`.
@@ -167,7 +172,7 @@ def until_precise(
         if requests > most_requests:
             raise AccelflowError(
                 f"precision {precision.measure}:{precision.ratio:.3g}: cannot be reached with "
-                f"{most_requests} requests of each service; {found.name} is within "
+                f"{most_requests} requests a service on average; {found.name} is within "
                 f"{found.ratio:.2%}"
             )
 

@@ -137,7 +137,7 @@ def check_reached(comparison: Comparison, context: click.Context) -> None:
         again = "; the same command resumes the run"
     raise AccelflowError(
         f"--precision {context.params['precision']}: not reached in {seconds_text(seconds)}, but"
-        f" runs of {comparison.requests:,} requests of each service reached"
+        f" runs of {comparison.requests:,} requests a service on average reached"
         f" {said['reached_ratio']:.2%}{again}"
     )
 
@@ -198,15 +198,15 @@ def rounds_shown(
 ) -> Callable[[int, Reached], None] | None:
     """Return a function that prints the precision that the runs have reached.
 
-    The function is called after each prolongation of the runs, with the number of requests of each
-    service and the precision reached. Without a requested precision (`asked`), returns None.
+    The function is called after each prolongation of the runs, with the mean number of requests of
+    a service and the precision reached. Without a requested precision (`asked`), returns None.
     """
     if asked is None:
         return None
 
     def say(requests: int, found: Reached) -> None:
         console.print(
-            f"{requests:,} requests of each service: {asked.measure} within {found.ratio:.2%} "
+            f"{requests:,} requests a service on average: {asked.measure} within {found.ratio:.2%} "
             f"({found.name}), asked {asked.ratio:.2%}",
             highlight=False,
             markup=False,

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Mapping
 from typing import Final
 
 from accelflow.parameters import SIZES
+from accelflow.precision import MEASURES
 from accelflow.report.answered import names_text, unanswered_notes
 from accelflow.report.own_arrivals import arrival_notes
 from accelflow.report.results import Comparison, SystemResult
@@ -18,6 +20,8 @@ __all__ = ["P999_RESPONSES", "notes_of"]
 P999_RESPONSES: Final = 100_000
 #: The least number of responses without a note: with fewer, fewer than 10 are beyond P99.
 _P99_RESPONSES: Final = 1_000
+#: With a precision: the least number of responses beyond the percentile without a note.
+_BEYOND: Final = 100
 #: The phrase with a cost's error in the note of a profile's parameter.
 _STATED_ERROR: Final = re.compile(r"relative standard error of ([0-9.e-]+)")
 
@@ -30,7 +34,8 @@ def notes_of(comparison: Comparison, *, by_service: bool, starred: bool = True) 
     systems by a star, and the notes that explain the star are left out.
     """
     notes = [*_of_costs(comparison), *(_of_tails(comparison) if by_service else [])]
-    notes += [*_of_rare(comparison), *_of_rates(comparison), *arrival_notes(comparison)]
+    notes += [*_of_rare(comparison), *_of_precision(comparison)]
+    notes += [*_of_rates(comparison), *arrival_notes(comparison)]
     notes += [*unanswered_notes(comparison, marked=starred), *_of_slos(comparison)]
     if by_service and any(
         result.only_called for system in comparison.systems for result in system.services
@@ -170,6 +175,31 @@ def _of_rare(comparison: Comparison) -> list[str]:
     few = [f"{name} ({count:,} responses)" for name, count in fewest.items()]
     shown = names_text(few)
     return [f"The P99 of {shown} is not precise: fewer than 10 responses are beyond it."]
+
+
+def _of_precision(comparison: Comparison) -> list[str]:
+    """Return a note on services with too few responses for the precision that was asked for.
+
+    A search for a precision stops at the first narrow interval. With few responses beyond the
+    percentile, an interval may be narrow by chance.
+    """
+    said = comparison.source.get("precision")
+    measure = said.get("measure") if isinstance(said, Mapping) else None
+    thousandths = MEASURES.get(str(measure).removesuffix("_us"))
+    if thousandths is None:
+        return []
+    fewest: dict[str, int] = {}
+    for result in (result for system in comparison.systems for result in system.services):
+        beyond = result.completed * (1_000 - thousandths) // 1_000
+        if beyond < _BEYOND and not result.only_called:
+            fewest[result.service] = min(beyond, fewest.get(result.service, beyond))
+    if not fewest:
+        return []
+    shown = names_text([f"{name} ({count:,})" for name, count in fewest.items()])
+    return [
+        f"Fewer than {_BEYOND} responses are beyond the percentile of {shown}, over all seeds: the"
+        " intervals may be narrow by chance."
+    ]
 
 
 def _of_rates(comparison: Comparison) -> list[str]:
