@@ -153,6 +153,16 @@ def test_the_command_prints_the_front(searched: tuple[studies.Front, Path]):
     assert [row["cost"] for row in found["front"]] == [each.cost for each in front.front]
 
 
+def test_columns_of_axes_have_different_heads(tmp_path: Path):
+    pytest.importorskip("optuna")
+    axes = '"config.instances.TCP" = { from = 1, to = 2, whole = true }\n[find.limits]'
+    path = tmp_path / "goal.toml"
+    path.write_text(GOAL.replace("[find.limits]", axes).replace("trials = 8", "trials = 1"))
+    text = CliRunner().invoke(command, [str(path), "--out", str(tmp_path / "out")]).stdout
+    heads = ["elements", "pes.TCP", "pes.RPC", "instances.TCP", "seeds"]
+    assert text.splitlines()[0].split()[:5] == heads
+
+
 def test_area_is_that_of_the_chip(tmp_path: Path):
     pytest.importorskip("optuna")
     text = GOAL.replace('"elements"', '"area_mm2"').replace("trials = 8", "trials = 1")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypedDict
 
@@ -119,7 +119,7 @@ def _front_object(goal: studies.Goal, found: studies.Front) -> dict[str, object]
 
 
 def _front_text(goal: studies.Goal, found: studies.Front) -> str:
-    names = [axis.name.rpartition(".")[2] for axis in goal.axes]
+    names = _short([axis.name for axis in goal.axes])
     widths = [max(len(name), 6) for name in names]
     heads = "".join(f"  {name:>{width}}" for name, width in zip(names, widths, strict=True))
     lines = [f"{goal.minimize:>10}{heads}  seeds  worst measure / limit"]
@@ -142,6 +142,18 @@ def _front_text(goal: studies.Goal, found: studies.Front) -> str:
             + unclear
         )
     return "\n".join(lines)
+
+
+def _short(names: Sequence[str]) -> list[str]:
+    """Return the last parts of dotted `names`, as few as tell all of them apart."""
+    parts = [name.split(".") for name in names]
+    shown = list(names)
+    for count in reversed(range(1, max(map(len, parts), default=1))):
+        shorter = [".".join(of_name[-count:]) for of_name in parts]
+        if len(set(shorter)) < len(names):
+            break
+        shown = shorter
+    return shown
 
 
 def _object(question: studies.Question, answer: studies.Answer) -> dict[str, object]:
