@@ -71,6 +71,27 @@ fn a_message_without_tcp_is_received_in_software() {
 }
 
 #[test]
+fn the_accelerators_of_a_whole_chiplet_may_be_absent() {
+    // TCP has a chiplet of its own among six, and one with Encr and Decr among three and four.
+    let first: [&[Accel]; 2] = [&[Accel::Tcp], &[Accel::Tcp, Accel::Encr, Accel::Decr]];
+    let plan = fixed_plan(&uniq_id(), 50_000.0, 1_000, &round_cost);
+    for (chiplets, absent) in [
+        (6, first[0]),
+        (3, first[1]),
+        (4, first[1]),
+        (2, &Accel::ALL),
+    ] {
+        for id in SYSTEMS.into_iter().filter(|&id| id != "non_acc") {
+            let mut config = without(absent);
+            set(&mut config, &[("network.chiplets", f64::from(chiplets))]);
+            let found = run(&config, &plan, id, &together(1), 1);
+            assert_eq!(missed(&found), 2, "{id}, {chiplets} chiplets");
+            assert_eq!(found.services[0].latency.count(), 1, "{id}");
+        }
+    }
+}
+
+#[test]
 fn an_accelerator_without_elements_or_entries_is_absent() {
     let plan = fixed_plan(&uniq_id(), 50_000.0, 1_000, &round_cost);
     for id in SYSTEMS {

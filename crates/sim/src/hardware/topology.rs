@@ -141,7 +141,8 @@ const NORTH: usize = 3;
 impl Topology {
     /// The package for `tiles` cores or cache slices, whichever are more, and `instances` of each
     /// accelerator, by [`Accel::index`]. A chiplet has as many blocks as its accelerator with the
-    /// most instances.
+    /// most instances. A chiplet other than the cores' has at least one: the manager and the links
+    /// stand there also if its accelerators are absent.
     pub(crate) fn new(
         config: &NetworkConfig,
         tiles: usize,
@@ -181,7 +182,7 @@ impl Topology {
         for accelerators in &groups {
             let (width, height, port, spots) = layout(accelerators.len());
             let chiplet = topology.meshes.len();
-            let width_in_all = width * blocks(accelerators);
+            let width_in_all = width * blocks(accelerators).max(1);
             topology.add_mesh(width_in_all, height, width, vec![port; groups.len()]);
             for (accel, &(x, y)) in accelerators.iter().zip(spots) {
                 topology.accelerators[accel.index()] = Stop {
