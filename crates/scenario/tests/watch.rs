@@ -182,6 +182,52 @@ fn a_neighbour_that_saturates_an_accelerator_in_bursts_is_named() {
     }
 }
 
+/// A service alone on its server, and one on another server that calls it.
+const TWO_SERVERS: &str = r#"
+schema = "accelflow.workload/1"
+name = "two"
+
+[defaults]
+costs = { source = "operations", TCP = { ns = 4000 }, Encr = { ns = 2000 }, Decr = { ns = 2000 }, RPC = { ns = 1000 }, Ser = { ns = 1500 }, Dser = { ns = 1500 }, LdB = { ns = 300 } }
+sizes = { fixed_bytes = 512 }
+
+[[services]]
+name = "Front"
+server = "front"
+rate_rps = 40000.0
+path = [
+  { trace = "T1", facts = { T1 = { compressed = 0 } } },
+  { cpu_us = 150 },
+  { trace = "T9", facts = { T10 = { exception = 0, compressed = 0 } }, calls = "Stock" },
+  { trace = "T2" },
+]
+
+[[services]]
+name = "Stock"
+server = "back"
+rate_rps = 40000.0
+path = [{ trace = "T1", facts = { T1 = { compressed = 0 } } }, { cpu_us = 80 }, { trace = "T2" }]
+"#;
+
+#[test]
+fn only_the_own_server_counts_for_the_occupation_over_the_run() {
+    let document = read(TWO_SERVERS, "two.toml").unwrap();
+    let scenario = Scenario {
+        workload: Source::File(Box::new(document.workload)),
+        orchestrators: vec!["accelflow".to_owned()],
+        requests: 1_500,
+        config: [("core.count".to_owned(), Setting::Number(10.0))].into(),
+        ..Scenario::default()
+    };
+    let found = why(&scenario.check().unwrap(), "Stock").to_json();
+    let occupants = found["occupied_by"].as_array().unwrap();
+    let at_cores: Vec<_> = occupants.iter().filter(|r| r["at"] == "cores").collect();
+    let own = at_cores.iter().find(|row| row["service"] == "Stock");
+    let overall = own.unwrap()["overall_share"].as_f64().unwrap();
+    // Only the core's own work is of no service.
+    assert!(overall > 0.99, "{found:#}");
+}
+
 #[test]
 fn requests_that_cannot_be_explained_are_refused() {
     let checked = neighbours("accelflow");

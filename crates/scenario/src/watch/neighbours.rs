@@ -1,7 +1,7 @@
 //! The causes of slow requests: the services that occupied the resources for which slow requests
 //! waited, and the arrivals just before slow requests.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use accelflow_sim::{Activity, HardwareEvent, Observer, RequestEvent, Seen, ServerShape};
 use accelflow_units::Time;
@@ -29,7 +29,8 @@ pub struct Blame {
     /// if the resource was never busy during such a wait.
     pub shares: [Option<f64>; 2],
     /// The fraction of the resource's busy time that the service took over the whole simulation,
-    /// from 0 to 1.
+    /// from 0 to 1. Only resources of the server of the compared requests count, and not those of
+    /// servers that it calls or that call it.
     pub overall: f64,
 }
 
@@ -67,7 +68,10 @@ pub(crate) struct Neighbours<'c> {
     pub(crate) times: BandTimes,
     /// By resource and band, the time for which each service occupied it.
     occupied: BTreeMap<Resource, [ByService; 2]>,
-    overall: BTreeMap<Resource, ByService>,
+    /// By server and resource, the time for which each service occupied it in the whole simulation.
+    overall: BTreeMap<(usize, Resource), ByService>,
+    /// The servers of the followed requests.
+    own: BTreeSet<usize>,
     arrivals: VecDeque<(Time, usize)>,
     before: BTreeMap<usize, [u64; 2]>,
     totals: BTreeMap<usize, u64>,
@@ -90,6 +94,7 @@ impl<'c> Neighbours<'c> {
             times: BandTimes::default(),
             occupied: BTreeMap::new(),
             overall: BTreeMap::new(),
+            own: BTreeSet::new(),
             arrivals: VecDeque::new(),
             before: BTreeMap::new(),
             totals: BTreeMap::new(),
@@ -104,7 +109,7 @@ impl<'c> Neighbours<'c> {
     pub(crate) fn blames(&self) -> Vec<Blame> {
         let mut blames = Vec::new();
         for (at, bands) in &self.occupied {
-            let overall = self.overall.get(&at.occupied().class());
+            let overall = self.overall_at(at.occupied().class());
             let mut services: Vec<Option<usize>> =
                 bands.iter().flat_map(BTreeMap::keys).copied().collect();
             services.sort_unstable();
@@ -115,7 +120,7 @@ impl<'c> Neighbours<'c> {
                     at: *at,
                     service,
                     shares: [0, 1].map(|band: usize| share(&bands[band], service)),
-                    overall: overall.and_then(|all| share(all, service)).unwrap_or(0.0),
+                    overall: share(&overall, service).unwrap_or(0.0),
                 })
                 .collect();
             let slow = |blame: &Blame| blame.shares[1].unwrap_or(0.0);
@@ -123,6 +128,18 @@ impl<'c> Neighbours<'c> {
             blames.extend(of_place);
         }
         blames
+    }
+
+    /// The time for which each service occupied a class of resources of the servers of the followed
+    /// requests.
+    fn overall_at(&self, class: Resource) -> ByService {
+        let mut all = ByService::new();
+        for server in &self.own {
+            for (service, time) in self.overall.get(&(*server, class)).into_iter().flatten() {
+                *all.entry(*service).or_default() += *time;
+            }
+        }
+        all
     }
 
     /// The arrival rates of each service before the requests of the bands.
@@ -164,6 +181,7 @@ impl<'c> Neighbours<'c> {
             return;
         };
         self.followed[band] += 1;
+        self.own.insert(waterfall.server);
         self.times.add(band, waterfall);
         for segment in waterfall.critical().filter(|segment| segment.waits) {
             let times = (segment.from, segment.until);
@@ -204,7 +222,7 @@ impl<'c> Neighbours<'c> {
         let oldest = self.assembler.oldest();
         for busy in self.ended.drain(..) {
             let service = busy.of.map(|of| of.service);
-            let all = self.overall.entry(busy.at.class()).or_default();
+            let all = self.overall.entry((server, busy.at.class())).or_default();
             *all.entry(service).or_default() += busy.until - busy.from;
             let recent = self.recent.entry((server, busy.at)).or_default();
             match oldest {
