@@ -178,7 +178,8 @@ def watch(
     the one at `percentile` of the counted response times (100: the slowest). The result is an
     object of schema ``accelflow.waterfall/1``. Its ``segments`` are the request's operations and
     waits, with times in ns from the arrival. Those that are ``critical`` follow each other without
-    a gap until the response.
+    a gap until the response, or until the request ends without one: ``timed_out`` is then true,
+    ``response_us`` is None, and ``ended_us`` is the time from the arrival to the end.
 
     Raises InputError for a value that is not allowed, and AccelflowError if the simulation fails.
     """

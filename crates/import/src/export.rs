@@ -1,11 +1,11 @@
 //! Export of simulated requests as spans: OTLP in lines of JSON, one for each request.
 //!
 //! A request is a server span of its service. Each wait for an answer is a client span from the
-//! sending of the message to the answer. From the attributes of the client span, an import can tell
-//! which trace receives the answer. The attribute `accelflow.detached = true` means that the
-//! request does not wait for the answer. Each
-//! phase of application logic is an internal span with `accelflow.application = true`, by which an
-//! import distinguishes it from the datacenter tax around it.
+//! sending of the message to the answer, or to the time-out, which is an error. From the attributes
+//! of the client span, an import can tell which trace receives the answer. The attribute
+//! `accelflow.detached = true` means that the request does not wait for the answer. Each phase of
+//! application logic is an internal span with `accelflow.application = true`, by which an import
+//! distinguishes it from the datacenter tax around it.
 
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -90,7 +90,8 @@ impl<W: Write> SpanWriter<W> {
 
     /// Sets the number of detached chains of each request to the service with index `service`. The
     /// response does not wait for detached chains of operations. But a request is written only
-    /// after the answers that its detached chains await; a failed request is written at once.
+    /// after the answers that its detached chains await, or their time-outs; a failed request is
+    /// written at once.
     #[must_use]
     pub fn with_detached(mut self, service: usize, chains: usize) -> SpanWriter<W> {
         if let Some(shown) = self.services.get_mut(service) {
@@ -152,6 +153,33 @@ impl<W: Write> SpanWriter<W> {
         at_ns: u64,
         wait: Wait<'_>,
     ) -> io::Result<()> {
+        self.ends(service, request, at_ns, (wait, false))
+    }
+
+    /// Records that the answer to a message of a request has not come until the time-out, `at_ns`
+    /// ns after the start of the simulation. This ends the wait `wait`, whose span is marked as an
+    /// error.
+    ///
+    /// # Errors
+    /// The error of writing to the output.
+    pub fn timed_out(
+        &mut self,
+        service: usize,
+        request: u64,
+        at_ns: u64,
+        wait: Wait<'_>,
+    ) -> io::Result<()> {
+        self.ends(service, request, at_ns, (wait, true))
+    }
+
+    /// Ends a wait, by the answer or with an error.
+    fn ends(
+        &mut self,
+        service: usize,
+        request: u64,
+        at_ns: u64,
+        (wait, error): (Wait<'_>, bool),
+    ) -> io::Result<()> {
         let Some(open) = self.open.get_mut(&(service, request)) else {
             return Ok(());
         };
@@ -163,16 +191,16 @@ impl<W: Write> SpanWriter<W> {
                 })
         };
         if let Some(part) = open.spans.iter_mut().find(same) {
-            part.to_ns = Some(at_ns);
+            (part.to_ns, part.error) = (Some(at_ns), error);
         }
         self.write_if_over(service, request)
     }
 
-    /// Records the response to a request `at_ns` ns after the start of the simulation. `error` is
-    /// `None` for an ordinary response. It is `Some(Some(index))` if the chain with this index in
-    /// its phase failed, and `Some(None)` if it is unknown which chain failed. In case of an error,
-    /// the span of the latest wait of the failed chain (or of any chain, if unknown) is marked as
-    /// an error.
+    /// Records the response to a request, or its end without one, `at_ns` ns after the start of the
+    /// simulation. `error` is `None` for an ordinary response. It is `Some(Some(index))` if the
+    /// chain with this index in its phase failed, and `Some(None)` if it is unknown which chain
+    /// failed. In case of an error, the span of the latest wait of the failed chain (or of any
+    /// chain, if unknown) is marked as an error, unless a wait of it has timed out.
     ///
     /// # Errors
     /// The error of writing to the output.
@@ -188,12 +216,19 @@ impl<W: Write> SpanWriter<W> {
         };
         open.ended = Some((at_ns, error.is_some()));
         if let Some(chain) = error {
-            let of = |part: &&mut Part| {
+            let of = |part: &Part| {
                 let own = part.wait.as_ref().map(|(_, own, _)| *own);
-                let waited = part.to_ns.is_some() && !part.detached;
-                own.is_some() && waited && (chain.is_none() || own == chain)
+                own.is_some() && (chain.is_none() || own == chain)
             };
-            if let Some(part) = open.spans.iter_mut().rev().find(of) {
+            let timed_out = open.spans.iter().any(|part| part.error && of(part));
+            let waited = |part: &&mut Part| part.to_ns.is_some() && !part.detached && of(part);
+            if let Some(part) = open
+                .spans
+                .iter_mut()
+                .rev()
+                .find(waited)
+                .filter(|_| !timed_out)
+            {
                 part.error = true;
             }
         }
@@ -316,7 +351,8 @@ impl Shown {
         let refill = trace == "T7" && entry.starts_with("T4");
         let (kind, to_ns) = match refill {
             true => (4, part.from_ns),
-            false => (3, part.to_ns.unwrap_or(ended_ns)),
+            // The answer to a message that is sent after the response may never come.
+            false => (3, part.to_ns.unwrap_or(ended_ns.max(part.from_ns))),
         };
         let mut attributes = protocol(trace, refill);
         let first = !matches!(trace.as_str(), "T6") && !refill;

@@ -99,16 +99,31 @@ impl<W: Write> Observer for Spans<'_, W> {
             RequestEvent::Sent(awaited) => self.writer.sent(service, request, at, wait(awaited)),
             RequestEvent::Answered(awaited) => {
                 let written = self.writer.answered(service, request, at, wait(awaited));
-                if let Err(error) = written {
-                    self.failed.get_or_insert(error);
-                }
+                self.keep(written);
+            }
+            RequestEvent::TimedOut(awaited) => {
+                let written = self.writer.timed_out(service, request, at, wait(awaited));
+                self.keep(written);
             }
             RequestEvent::Responded { error, chain } => {
                 let error = error.then_some(chain);
-                if let Err(error) = self.writer.responded(service, request, at, error) {
-                    self.failed.get_or_insert(error);
-                }
+                let written = self.writer.responded(service, request, at, error);
+                self.keep(written);
             }
+            RequestEvent::Terminated { chain } => {
+                let error = Some(Some(chain));
+                let written = self.writer.responded(service, request, at, error);
+                self.keep(written);
+            }
+        }
+    }
+}
+
+impl<W> Spans<'_, W> {
+    /// Keeps the first error of writing.
+    fn keep(&mut self, written: io::Result<()>) {
+        if let Err(error) = written {
+            self.failed.get_or_insert(error);
         }
     }
 }

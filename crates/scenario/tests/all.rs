@@ -6,5 +6,6 @@ mod files;
 mod own_loads;
 mod scenario;
 mod spans;
+mod timeouts;
 mod unknown;
 mod watch;

@@ -52,13 +52,13 @@ fn same_parts(checked: &Checked, place: &str) {
             let waterfall = &watched.waterfall;
             let place = format!("{place}, {service} {}", sample.request);
             assert_eq!(waterfall.arrived, sample.arrived, "{place}");
-            assert_eq!(waterfall.response_time(), sample.response, "{place}");
+            assert_eq!(waterfall.response_time(), Some(sample.response), "{place}");
             let mut at = waterfall.arrived;
             for segment in waterfall.critical() {
                 assert_eq!(segment.from, at, "{place}: {segment:?}");
                 at = segment.until;
             }
-            assert_eq!(at, waterfall.responded, "{place}");
+            assert_eq!(at, waterfall.ended, "{place}");
             for part in Part::ALL {
                 let pieces = waterfall.critical().filter(|segment| segment.part == part);
                 let spent: Time = pieces.map(accelflow_scenario::Segment::length).sum();

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use accelflow_sim::orchestrators::orchestrator;
 use accelflow_sim::plan::Plan;
-use accelflow_sim::stats::SimulationResult;
+use accelflow_sim::stats::{Part, SimulationResult};
 use accelflow_sim::{
     Activity, Config, HardwareEvent, Load, Observer, Queue, Run, Seen, ServerShape, UnitName,
     simulate, simulate_observed,
@@ -46,6 +46,8 @@ fn config() -> Config {
 struct Sums {
     shape: Option<ServerShape>,
     begun: HashMap<u32, Time>,
+    /// When the waits for answers began.
+    awaited: HashMap<u32, Time>,
     running: HashMap<UnitName, u64>,
     elements: Time,
     dispatching: HashMap<UnitName, Time>,
@@ -102,7 +104,17 @@ impl Observer for Sums {
             HardwareEvent::Length(queue, length) => {
                 assert_ne!(self.lengths.insert(queue, length), Some(length));
             }
-            HardwareEvent::Spends { from, until, .. } => assert!(from <= until && until <= at),
+            HardwareEvent::Awaits { .. } => {
+                assert_eq!(self.awaited.insert(job.unwrap(), at), None);
+            }
+            HardwareEvent::Spends {
+                part, from, until, ..
+            } => {
+                assert!(from <= until && until <= at);
+                if part == Part::Remote {
+                    assert_eq!(self.awaited.remove(&job.unwrap()), Some(from));
+                }
+            }
             HardwareEvent::Runs { .. } | HardwareEvent::Moves(_) => {}
         }
     }

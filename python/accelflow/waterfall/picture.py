@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
 
 from accelflow.pictures import PLAIN, save
-from accelflow.waterfall.rows import Piece, WaterfallRow, rows_of
+from accelflow.waterfall.rows import Piece, WaterfallRow, length_us, rows_of, time_text
 
 __all__ = ["draw", "write_picture"]
 
@@ -72,7 +72,7 @@ def draw(waterfall: Mapping[str, Any]) -> Figure:
     for number, row in enumerate(rows):
         _draw_row(axes, number, row)
     axes.set_ylim(len(rows) - 0.5, -0.5)
-    axes.set_xlim(0.0, max(waterfall["response_us"], 1e-3))
+    axes.set_xlim(0.0, max(length_us(waterfall), 1e-3))
     axes.set_yticks(range(len(rows)), [row.name for row in rows])
     for label, row in zip(axes.get_yticklabels(), rows, strict=True):
         if any(piece.critical for piece in row.pieces):
@@ -85,7 +85,7 @@ def draw(waterfall: Mapping[str, Any]) -> Figure:
     axes.set_xlabel("us since the arrival")
     axes.set_title(
         f"{waterfall['service']}, request {waterfall['request']}, under {waterfall['system']}: "
-        f"{waterfall['response_us']:,.1f} us",
+        f"{time_text(waterfall)}",
         loc="left",
         fontsize=10,
     )

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-__all__ = ["Piece", "WaterfallRow", "rows_of", "totals"]
+__all__ = ["Piece", "WaterfallRow", "length_us", "rows_of", "time_text", "totals"]
 
 #: The name of a row that shows application logic and no trace.
 APPLICATION: Final = "application"
@@ -81,6 +81,25 @@ def rows_of(waterfall: Mapping[str, Any]) -> list[WaterfallRow]:
             )
         )
     return rows
+
+
+def length_us(waterfall: Mapping[str, Any]) -> float:
+    """Return the time from a request's arrival to its end, in us.
+
+    `waterfall` is an object of schema ``accelflow.waterfall/1``. A request ends with its response,
+    or without one.
+    """
+    response_us = waterfall["response_us"]
+    return float(waterfall["ended_us"] if response_us is None else response_us)
+
+
+def time_text(waterfall: Mapping[str, Any]) -> str:
+    """Return a request's response time in words, or that the request has none.
+
+    `waterfall` is an object of schema ``accelflow.waterfall/1``.
+    """
+    time = f"{length_us(waterfall):,.1f} us"
+    return f"no response, ended after {time}" if waterfall["response_us"] is None else time
 
 
 def totals(rows: list[WaterfallRow]) -> list[tuple[str, bool, float]]:

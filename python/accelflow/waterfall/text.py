@@ -3,7 +3,14 @@
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from accelflow.waterfall.rows import Piece, WaterfallRow, rows_of, totals
+from accelflow.waterfall.rows import (
+    Piece,
+    WaterfallRow,
+    length_us,
+    rows_of,
+    time_text,
+    totals,
+)
 
 __all__ = ["ASCII", "show"]
 
@@ -32,21 +39,21 @@ def show(waterfall: Mapping[str, Any], width: int, bold: Bold = lambda text: tex
     terminal; by default they stay as they are.
     """
     rows = rows_of(waterfall)
-    response_us = waterfall["response_us"]
+    total_us = length_us(waterfall)
     name_width = min(max((len(row.name) for row in rows), default=0), _MOST_NAME)
     bar = max(width - name_width - 12, _LEAST_BAR)
     lines = [
         f"{waterfall['service']} {waterfall['request']} under {waterfall['system']}: "
-        f"{response_us:,.1f} us" + (", an error" if waterfall["error"] else ""),
+        f"{time_text(waterfall)}" + (", an error" if waterfall["error"] else ""),
         "",
     ]
     for row in rows:
-        lines.append(_line(row, (name_width, bar), response_us * 1e3, bold))
-    axis = f"0 us{f'{response_us:,.1f} us':>{bar - 4}}"
+        lines.append(_line(row, (name_width, bar), total_us * 1e3, bold))
+    axis = f"0 us{f'{total_us:,.1f} us':>{bar - 4}}"
     lines += [f"{'':{name_width}}  {axis}", ""]
     lines.append("  ".join(_legend(bold)))
     lines.append("")
-    lines += _table(rows, response_us, bold)
+    lines += _table(rows, total_us, bold)
     return "\n".join(lines) + "\n"
 
 
@@ -79,7 +86,7 @@ def _legend(bold: Bold) -> list[str]:
     ]
 
 
-def _table(rows: list[WaterfallRow], response_us: float, bold: Bold) -> list[str]:
+def _table(rows: list[WaterfallRow], total_us: float, bold: Bold) -> list[str]:
     """The critical time by place, the longest first."""
     spent = totals(rows)
     lines = [bold("the critical path")]
@@ -88,6 +95,6 @@ def _table(rows: list[WaterfallRow], response_us: float, bold: Bold) -> list[str
     if rest > 0.0:
         shown.append(("other", rest))
     for name, time_ns in shown:
-        share = time_ns / 1e3 / response_us if response_us > 0.0 else 0.0
+        share = time_ns / 1e3 / total_us if total_us > 0.0 else 0.0
         lines.append(f"  {time_ns / 1e3:10,.1f} us  {share:5.1%}  {name}")
     return lines

@@ -1,5 +1,7 @@
 //! Assembly of the waterfalls of chosen requests from the events that an observer sees.
 
+use std::collections::BTreeMap;
+
 use accelflow_sim::stats::Part;
 use accelflow_sim::{Activity, Execution, HardwareEvent, RequestEvent, Seen, UnitName, Wait};
 use accelflow_units::Time;
@@ -21,6 +23,8 @@ struct Open {
     waterfall: Waterfall,
     /// By trace, the times when hardware began to work on it, since its last segment.
     begun: FxHashMap<u32, Vec<(Time, Begun)>>,
+    /// By trace, the wait for an answer that has not come, which ends where it begins.
+    awaited: BTreeMap<u32, Segment>,
 }
 
 /// The work that hardware began.
@@ -34,7 +38,7 @@ enum Begun {
 
 impl Assembler {
     /// Takes an event of a request. Returns the waterfall of a request that `chosen` selects when
-    /// it has its response.
+    /// it has its response, or ends without one.
     pub(crate) fn see(
         &mut self,
         seen: &Seen,
@@ -49,20 +53,26 @@ impl Assembler {
                         request: seen.request,
                         server: 0,
                         arrived: seen.at,
-                        responded: seen.at,
+                        ended: seen.at,
                         error: false,
+                        timed_out: false,
                         segments: Vec::new(),
                     },
                     begun: FxHashMap::default(),
+                    awaited: BTreeMap::new(),
                 };
                 self.open.insert(key, open);
                 None
             }
             RequestEvent::Responded { error, .. } => {
-                let mut waterfall = self.open.remove(&key)?.waterfall;
-                (waterfall.responded, waterfall.error) = (seen.at, error);
-                waterfall.finish();
-                Some(waterfall)
+                let mut ended = self.open.remove(&key)?.end(seen.at);
+                ended.error = error;
+                Some(ended)
+            }
+            RequestEvent::Terminated { .. } => {
+                let mut ended = self.open.remove(&key)?.end(seen.at);
+                ended.timed_out = true;
+                Some(ended)
             }
             _ => None,
         }
@@ -81,6 +91,7 @@ impl Assembler {
             HardwareEvent::Moves(_) => open.begins(of, at, Begun::Dma),
             HardwareEvent::Manages { from, .. } => open.begins(of, from, Begun::Manager),
             HardwareEvent::Runs { .. } => open.begins(of, at, Begun::Core),
+            HardwareEvent::Awaits { callee } => open.awaits(of, at, callee),
             HardwareEvent::Spends {
                 part,
                 from,
@@ -102,6 +113,31 @@ impl Assembler {
 }
 
 impl Open {
+    /// The waterfall of a request that ends at `at`.
+    fn end(self, at: Time) -> Waterfall {
+        let mut waterfall = self.waterfall;
+        waterfall.ended = at;
+        let open = self.awaited.into_values();
+        waterfall.finish(open.map(|wait| Segment { until: at, ..wait }));
+        waterfall
+    }
+
+    fn awaits(&mut self, of: Execution, at: Time, callee: Option<usize>) {
+        if let Some(job) = of.job {
+            let wait = Segment {
+                from: at,
+                until: at,
+                part: Part::Remote,
+                waits: false,
+                at: answers(callee),
+                job: of.job,
+                trace: of.trace,
+                critical: false,
+            };
+            self.awaited.insert(job, wait);
+        }
+    }
+
     fn begins(&mut self, of: Execution, at: Time, what: Begun) {
         if let Some(job) = of.job {
             self.begun.entry(job).or_default().push((at, what));
@@ -115,6 +151,9 @@ impl Open {
         (part, wait): (Part, Option<Wait>),
         (core, unit, callee): (usize, Option<UnitName>, Option<usize>),
     ) {
+        if let (Part::Remote, Some(job)) = (part, of.job) {
+            self.awaited.remove(&job);
+        }
         let begun = of.job.and_then(|job| self.begun.remove(&job));
         let begun = begun.unwrap_or_default();
         let first = |what: Begun| {
@@ -139,7 +178,7 @@ impl Open {
                 Some(begun) => (Resource::Dma, begun),
                 None => (Resource::Ways, from),
             },
-            (Part::Remote, _) => (callee.map_or(Resource::Remote, Resource::Callee), from),
+            (Part::Remote, _) => (answers(callee), from),
             (Part::Cores, _) => (Resource::Core(core), first(Begun::Core).unwrap_or(from)),
             (Part::Cpu | Part::Accelerator, _) => (Resource::Core(core), from),
         };
@@ -172,6 +211,11 @@ pub(crate) fn waited(activity: &Activity) -> Option<(Resource, Time, Time)> {
         } => Some((waited_for(wait, unit, core), from, until)),
         _ => None,
     }
+}
+
+/// The resource whose answer a request awaits, with the service if it is simulated.
+fn answers(callee: Option<usize>) -> Resource {
+    callee.map_or(Resource::Remote, Resource::Callee)
 }
 
 /// The resource that a request waits for.

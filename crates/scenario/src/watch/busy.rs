@@ -102,7 +102,9 @@ impl Hardware {
                     self.carried_for.insert(self.carried, of);
                 }
             }
-            HardwareEvent::Spends { .. } | HardwareEvent::Length(..) => {}
+            HardwareEvent::Spends { .. }
+            | HardwareEvent::Awaits { .. }
+            | HardwareEvent::Length(..) => {}
         }
     }
 

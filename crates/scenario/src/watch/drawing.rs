@@ -228,18 +228,24 @@ impl<'d, W: Write> Drawing<'d, W> {
         let Some(server) = self.servers.get_mut(&waterfall.server) else {
             return Ok(());
         };
-        let times = (whole_ns(waterfall.arrived), whole_ns(waterfall.responded));
+        let times = (whole_ns(waterfall.arrived), whole_ns(waterfall.ended));
         let timeline = &mut *self.timeline;
         let track = server
             .rows
             .request(timeline, (waterfall.service, service), times)?;
         let name = format!("{service} {}", waterfall.request);
-        let response_us = waterfall.response_time().as_us_f64();
-        let arguments = [
+        let time = match waterfall.timed_out {
+            true => "ended_us",
+            false => "response_us",
+        };
+        let mut arguments = vec![
             ("request", Argument::Number(waterfall.request)),
-            ("response_us", Argument::Real(response_us)),
+            (time, Argument::Real(waterfall.length().as_us_f64())),
             ("error", Argument::Truth(waterfall.error)),
         ];
+        if waterfall.timed_out {
+            arguments.push(("timed_out", Argument::Truth(true)));
+        }
         let whole = Slice {
             name: &name,
             category: "request",
@@ -252,7 +258,10 @@ impl<'d, W: Write> Drawing<'d, W> {
             draw_segment(timeline, self.names, track, segment)?;
         }
         let response = Slice {
-            name: "response",
+            name: match waterfall.timed_out {
+                true => "no response",
+                false => "response",
+            },
             category: "request",
             ends: &flow,
             ..Slice::default()

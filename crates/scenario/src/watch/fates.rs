@@ -22,7 +22,7 @@ pub(crate) struct Selection {
     pub(crate) slowest: Option<usize>,
 }
 
-/// The times of arrivals and responses of requests.
+/// The times of arrivals and responses of requests, or of their ends without a response.
 pub(crate) type Fate = FxHashMap<RequestKey, (Time, Time)>;
 
 /// The slowest requests, the fastest of them on top: response time, number, arrival.
@@ -104,7 +104,7 @@ impl Observer for Fates<'_> {
             RequestEvent::Arrived if self.selection.has(key, seen.at) => {
                 self.open.insert(key, seen.at);
             }
-            RequestEvent::Responded { .. } => {
+            RequestEvent::Responded { .. } | RequestEvent::Terminated { .. } => {
                 if let Some(arrived) = self.open.remove(&key) {
                     self.ends(key, arrived, seen.at);
                 }

@@ -20,12 +20,15 @@ pub struct Waterfall {
     pub server: usize,
     /// The time of the request's arrival, from the start of the simulation.
     pub arrived: Time,
-    /// The time of the response to the request, from the start of the simulation.
-    pub responded: Time,
-    /// Whether the request failed: its response is an error, or it ended without a response.
+    /// The time of the response to the request, or of its end without one, from the start of the
+    /// simulation.
+    pub ended: Time,
+    /// Whether the response is an error.
     pub error: bool,
-    /// The pieces of the request's time up to the response, in the order of their starts. Pieces of
-    /// parallel traces overlap in time.
+    /// Whether the request ended without a response, because a message did not come.
+    pub timed_out: bool,
+    /// The pieces of the request's time up to its end, in the order of their starts. Pieces of
+    /// parallel traces overlap in time. Waits for answers that outlast the request end with it.
     pub segments: Vec<Segment>,
 }
 
@@ -61,22 +64,36 @@ impl Segment {
 }
 
 impl Waterfall {
-    /// Returns the response time: from the arrival of the request to the response.
-    pub fn response_time(&self) -> Time {
-        self.responded - self.arrived
+    /// Returns the response time: from the arrival of the request to the response. `None` if the
+    /// request ended without a response.
+    pub fn response_time(&self) -> Option<Time> {
+        (!self.timed_out).then(|| self.length())
     }
 
-    /// Returns the pieces on the critical path, for which the response waited, in order from the
-    /// arrival to the response.
+    /// Returns the time from the arrival of the request to its end, with or without a response.
+    pub fn length(&self) -> Time {
+        self.ended - self.arrived
+    }
+
+    /// Returns the pieces on the critical path, for which the end of the request waited, in order
+    /// from the arrival to the end.
     pub fn critical(&self) -> impl Iterator<Item = &Segment> {
         self.segments.iter().filter(|segment| segment.critical)
     }
 
-    /// The pieces in order, and which of them the response waited for.
-    pub(crate) fn finish(&mut self) {
+    /// The pieces in order, and which of them the response waited for. The request's end did not
+    /// wait for the end of a piece of `open`.
+    pub(crate) fn finish(&mut self, open: impl Iterator<Item = Segment>) {
+        self.find_critical();
+        self.segments.extend(open);
         self.segments.retain(|segment| segment.until > segment.from);
         self.segments.sort_by_key(|segment| segment.from);
-        let (mut at, mut job) = (self.responded, None);
+    }
+
+    fn find_critical(&mut self) {
+        self.segments.retain(|segment| segment.until > segment.from);
+        self.segments.sort_by_key(|segment| segment.from);
+        let (mut at, mut job) = (self.ended, None);
         while at > self.arrived {
             // Another trace may have ended at the same time: the response came of the same one.
             let ends = |index: &usize| self.segments[*index].until == at;
@@ -93,7 +110,8 @@ impl Waterfall {
 
     /// Returns the waterfall as JSON. Pieces have times in ns from the request's arrival.
     /// `arrived_us` is the arrival, in us from the start of the simulation; `response_us` is the
-    /// response time in us.
+    /// response time in us, null without a response; `ended_us` is the time from the arrival to
+    /// the end, with or without a response.
     pub fn to_json(&self, names: ResourceNames<'_>) -> Value {
         let since = |at: Time| (at - self.arrived).as_ns_f64();
         let segment = |segment: &Segment| {
@@ -113,8 +131,10 @@ impl Waterfall {
             "request": self.request,
             "server": self.server,
             "arrived_us": self.arrived.as_us_f64(),
-            "response_us": self.response_time().as_us_f64(),
+            "response_us": self.response_time().map(Time::as_us_f64),
+            "ended_us": self.length().as_us_f64(),
             "error": self.error,
+            "timed_out": self.timed_out,
             "segments": self.segments.iter().map(segment).collect::<Vec<_>>(),
         })
     }

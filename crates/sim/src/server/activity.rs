@@ -103,6 +103,13 @@ pub enum HardwareEvent {
         /// The accelerator at which the request's trace is; `None` if the request is at a core.
         unit: Option<UnitName>,
     },
+    /// A request begins to await an answer. [`HardwareEvent::Spends`] with [`Part::Remote`] follows
+    /// when the wait ends.
+    Awaits {
+        /// Index of the service whose answer the request awaits; `None` unless this service is
+        /// simulated.
+        callee: Option<usize>,
+    },
     /// A core starts or resumes a task, or becomes idle.
     Runs {
         /// Index of the core.

@@ -51,13 +51,23 @@ pub enum RequestEvent {
     Sent(Awaited),
     /// The answer for which the request waited has arrived.
     Answered(Awaited),
-    /// The request was answered with a response, or has ended without one.
+    /// The answer for which the request waited has not arrived in time
+    /// ([`TcpConfig::timeout`](crate::config::TcpConfig::timeout)). If the request has no response
+    /// yet, [`RequestEvent::Terminated`] follows when its core learns of it.
+    TimedOut(Awaited),
+    /// The request was answered with a response.
     Responded {
-        /// Whether the request failed: its response is an error, or it ended without a response.
+        /// Whether the response is an error.
         error: bool,
         /// Index of the chain that has sent the response, within the request's current phase;
         /// `None` if no chain has sent a response.
         chain: Option<usize>,
+    },
+    /// The request has ended without a response, because a message did not arrive in time or was
+    /// refused for lack of memory. Such a request has no response time.
+    Terminated {
+        /// Index of the chain whose message did not come, within the request's current phase.
+        chain: usize,
     },
 }
 

@@ -151,10 +151,24 @@ impl<'r> Engine<'r> {
     #[inline(always)]
     pub(crate) fn show_answered(&self, id: JobId, now: Time) {
         if self.watching.is_some() {
-            let chain = self.requests.chain(self.jobs.get(id));
-            let callee = chain.and_then(|chain| chain.calls);
+            let callee = self.callee(id);
             self.show_spent(id, (Part::Remote, None), callee, now);
         }
+    }
+
+    /// Shows that a job begins to await an answer, if an observer follows.
+    #[inline(always)]
+    pub(crate) fn show_awaits(&self, id: JobId, now: Time) {
+        if self.is_followed() {
+            let callee = self.callee(id);
+            self.show_event(self.execution_of(id), now, HardwareEvent::Awaits { callee });
+        }
+    }
+
+    /// The index of the service that a job calls, if it is simulated.
+    fn callee(&self, id: JobId) -> Option<usize> {
+        let chain = self.requests.chain(self.jobs.get(id));
+        chain.and_then(|chain| chain.calls)
     }
 
     /// Shows that a job has spent the time since its last charge on `part`. `callee` is the index

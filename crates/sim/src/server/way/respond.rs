@@ -61,15 +61,15 @@ impl Engine<'_> {
         self.answer_caller(id, now);
     }
 
-    /// Terminates a request. Without a response it has no response time.
-    pub(crate) fn terminate(&mut self, id: RequestId, now: Time) {
+    /// Terminates a request, since a message to its chain `chain` has not come. Without a response
+    /// it has no response time.
+    pub(crate) fn terminate(&mut self, id: RequestId, chain: u16, now: Time) {
         let request = self.requests.get_mut(id);
         request.terminated = true;
         if !std::mem::replace(&mut request.responded, true) {
             self.measures.count_timeout(request, now);
-            self.show(id, now, |_| RequestEvent::Responded {
-                error: true,
-                chain: None,
+            self.show(id, now, |_| RequestEvent::Terminated {
+                chain: usize::from(chain),
             });
         }
     }

@@ -8,7 +8,7 @@ use crate::server::engine::Engine;
 use crate::server::error::Failure;
 use crate::server::observer::{Awaited, RequestEvent};
 use crate::server::state::{By, Event, Held, Job, JobId, Start, Unit};
-use crate::stats::Fallback;
+use crate::stats::{Fallback, Part};
 
 impl Engine<'_> {
     /// The next trace waits at this TCP for a message. If the accelerators keep it (`tcp.parking`),
@@ -114,6 +114,7 @@ impl Engine<'_> {
         self.show(request, now, |engine| {
             RequestEvent::Sent(engine.awaited(engine.jobs.get(id)))
         });
+        self.show_awaits(id, now);
         let job = self.jobs.get(id);
         let callee = self.requests.chain(job).and_then(|chain| chain.calls);
         if job.deadline.is_set() {
@@ -207,9 +208,13 @@ impl Engine<'_> {
     /// response. After a specified timeout, the core is notified and terminates the request"
     /// (AccelFlow, section IV.B).
     pub(crate) fn timed_out(&mut self, id: JobId, now: Time) {
+        self.spend_awaiting(id, now);
         self.release_held(id, now);
         let request = self.jobs.get(id).request;
         self.requests.get_mut(request).remote -= 1;
+        self.show(request, now, |engine| {
+            RequestEvent::TimedOut(engine.awaited(engine.jobs.get(id)))
+        });
         self.count_fallback(request, Fallback::TimedOut);
         let config = self.run.config;
         let mut at = now;
@@ -226,12 +231,13 @@ impl Engine<'_> {
         let Job {
             request, cursor, ..
         } = *self.jobs.get(id);
+        self.spend(id, Part::Communication, now);
         self.remove_job(id);
         if self.properties.accelerated {
             let core = self.requests.get(request).core;
             self.charge_notice(core, now);
         }
-        self.terminate(request, now);
+        self.terminate(request, cursor.chain, now);
         self.execution_ended(request, cursor.chain, false, now)
     }
 }
