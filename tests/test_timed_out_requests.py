@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from accelflow import simulation, watching
+from accelflow import InputError, simulation, watching
 from accelflow.cli import main
 from accelflow.simulation import Scenario
 from accelflow.watching import Shown
@@ -69,6 +69,13 @@ def timed_out(file: Path) -> dict[str, Any]:
     """The first request that timed out."""
     found = (watching.watch(scenario(file), "Front", request=number) for number in range(100))
     return next(request for request in found if request["timed_out"])
+
+
+def test_the_allowed_numbers_are_those_of_all_requests(file: Path, ended: tuple[int, int]) -> None:
+    last = sum(ended) - 1
+    with pytest.raises(InputError, match=f"from 0 to {last}$"):
+        watching.watch(scenario(file), "Front", request=last + 1)
+    assert watching.watch(scenario(file), "Front", request=last)["request"] == last
 
 
 def test_text_and_picture_say_that_there_is_no_response(

@@ -207,10 +207,11 @@ def watch(
 
 
 def _last_request(scenario: Scenario, service: str) -> int | None:
-    """Return the number of the last request of `service` with a response; None if there is none."""
+    """Return the number of the last simulated request of `service`; None if there is none."""
     (system,) = simulation.run(scenario)["systems"]
-    responded = [row["responded"] for row in system["services"] if row["service"] == service]
-    return responded[0] - 1 if responded and responded[0] else None
+    (row,) = (row for row in system["services"] if row["service"] == service)
+    ended = int(row["responded"] + row["timed_out"])
+    return ended - 1 if ended else None
 
 
 def why(
