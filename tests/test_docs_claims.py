@@ -18,7 +18,7 @@ import accelflow
 from accelflow import arcus
 from accelflow.accelerometer import Kernel
 from accelflow.cli import COMMANDS
-from accelflow.cli.failure import BROKEN_PIPE, FAILED, INTERRUPTED, OK, WRONG_USE
+from accelflow.cli.failure import BROKEN_PIPE, FAILED, INTERRUPTED, OK, TERMINATED, WRONG_USE
 from accelflow.client import CallLimits
 from accelflow.comparing import REPORT_LOADS
 from accelflow.parameters import parameters
@@ -304,7 +304,14 @@ def test_designs_of_a_study() -> None:
 
 def test_exit_codes_are_those_of_the_command_line() -> None:
     rows = table("docs/command-line.md", "| exit code | means |")
-    assert [int(code) for code in rows] == [OK, FAILED, WRONG_USE, INTERRUPTED, BROKEN_PIPE]
+    assert [int(code) for code in rows] == [
+        OK,
+        FAILED,
+        WRONG_USE,
+        INTERRUPTED,
+        BROKEN_PIPE,
+        TERMINATED,
+    ]
 
 
 def test_loads_of_a_report() -> None:

@@ -16,8 +16,8 @@ from typing import Any, Final
 import click
 
 import accelflow
-from accelflow.cli.failure import INTERRUPTED, run
-from accelflow.cli.interrupts import TERMINATED, ends_at_sigterm, leave, terminated
+from accelflow.cli.failure import INTERRUPTED, TERMINATED, run
+from accelflow.cli.interrupts import ends_at_sigterm, leave, terminated
 from accelflow.cli.listing import write_commands
 from accelflow.cli.naming import naming_options
 

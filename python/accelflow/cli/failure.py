@@ -26,6 +26,9 @@ _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 #: The exit codes that :func:`run` returns.
 OK, FAILED, WRONG_USE, INTERRUPTED, BROKEN_PIPE = 0, 1, 2, 130, 141
 
+#: The exit code in the place of INTERRUPTED if the signal was SIGTERM (128 + SIGTERM).
+TERMINATED = 143
+
 
 def run(command: click.Command, arguments: Sequence[str]) -> int:
     """Run `command` and return the exit code of the process.

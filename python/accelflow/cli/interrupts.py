@@ -10,10 +10,7 @@ from typing import NoReturn, TypeVar
 
 from accelflow.files import remove_interrupted
 
-__all__ = ["TERMINATED", "ends_at_sigterm", "interruptible", "leave", "terminated"]
-
-#: The exit code of a command that SIGTERM has ended.
-TERMINATED = 128 + signal.SIGTERM
+__all__ = ["ends_at_sigterm", "interruptible", "leave", "terminated"]
 
 _Found = TypeVar("_Found")
 
