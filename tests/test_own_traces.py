@@ -126,6 +126,39 @@ def test_accelerators_beside_the_nine_work_on_sockets(interface: Path, tmp_path:
             assert client.call("add", a=40, b=2) == 42
 
 
+@pytest.mark.parametrize("workers", [None, Pools()])
+def test_failures_of_custom_accelerators_are_logged_as_the_operators(
+    interface: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture, workers: Pools | None
+) -> None:
+    path = tmp_path / "own.trace"
+    receive = RECEIVE.replace(" LdB\n", " Blunder LdB\n")
+    path.write_text("kind Blunder yields large number\n" + receive + RESPOND, encoding="utf-8")
+
+    def blunder(payload: bytes, _: object) -> tuple[None, dict[str, int]]:
+        if b"666" in payload:
+            raise ValueError("a bug")
+        return None, {}
+
+    register_body(kind("Blunder", yields={"large": "number"}), blunder)
+    server = Server(
+        interface, traces=ServerTraces(path, **NAMES), execution=Execution(workers=workers)
+    )
+    server.handle("Calculator.add", add)
+    with server, connect(server.port) as client:
+        for number, code in ((666, "body_failed"), (1, "wrong_facts")):
+            with pytest.raises(TApplicationException, match=code):
+                client.call("add", a=number, b=2)
+            counted = f'{{function="Calculator.add",result="{code}"}} 1'
+            assert counted in server.metrics()
+    logged = [entry for entry in caplog.records if entry.levelname == "ERROR"]
+    raised, failed, wrong = (entry.getMessage() for entry in logged)
+    assert raised == "the body of Blunder failed: a bug"
+    assert logged[0].exc_text is not None
+    assert logged[0].exc_text.endswith('raise ValueError("a bug")\nValueError: a bug')
+    assert "body_failed, add from" in failed
+    assert "wrong_facts, add from" in wrong
+
+
 @pytest.mark.parametrize(
     ("given", "why"),
     [

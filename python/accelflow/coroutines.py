@@ -15,7 +15,7 @@ from accelflow import _native
 from accelflow.errors import AccelflowError, CallError, DeclaredError
 from accelflow.requests import Settled, in_scope
 
-__all__ = ["Coroutines", "log_failure"]
+__all__ = ["Coroutines", "log_body_failure", "log_failure"]
 
 #: The log of servers, under its documented name.
 _LOG: Final = logging.getLogger("accelflow.server")
@@ -234,6 +234,14 @@ def log_failure(name: str, raised: BaseException) -> None:
     shown = None if isinstance(raised, CallError) else raised
     number = _numbered(raised)
     _LOG.error("error %s: the handler of %s failed: %s", number, name, raised, exc_info=shown)
+
+
+def log_body_failure(accelerator: str, raised: BaseException) -> None:
+    """Log the exception of the body of the custom `accelerator` in a server, with its traceback.
+
+    The native server calls this, and logs the failure of the request under an id of its own.
+    """
+    _LOG.error("the body of %s failed: %s", accelerator, raised, exc_info=raised)
 
 
 def _numbered(raised: BaseException) -> str:

@@ -79,7 +79,7 @@ fn the_elements_of_a_thrift_message_are_counted_together() {
                 }
             }
         }
-        let refused = r#"accelflow_requests_total{function="",result="too_large"}"#;
+        let refused = r#"accelflow_requests_total{function="Test.count",result="too_large"}"#;
         assert_eq!(counted(&running, refused), 2);
     }
 }

@@ -141,7 +141,8 @@ fn arguments_that_cannot_be_read_are_refused_with_a_reason() {
     let mut client = connect(&running);
     for (protocol, cases) in [(BOTH[0], binary_cases()), (BOTH[1], compact_cases())] {
         for (arguments, reason) in cases {
-            let series = format!(r#"accelflow_requests_total{{function="",result="{reason}"}}"#);
+            let series =
+                format!(r#"accelflow_requests_total{{function="Test.echo",result="{reason}"}}"#);
             let before = counted(&running, &series);
             let bytes = raw("echo", protocol, &arguments);
             client.write_all(&bytes).expect("the server reads");
@@ -207,7 +208,9 @@ fn compressed_bodies_that_inflate_are_refused() {
         assert!(body.ends_with(r#""type":7}"#), "{body}");
     }
     let refused: u64 = ["zip_bomb", "too_large"]
-        .map(|reason| format!(r#"accelflow_requests_total{{function="",result="{reason}"}}"#))
+        .map(|reason| {
+            format!(r#"accelflow_requests_total{{function="Test.echo",result="{reason}"}}"#)
+        })
         .map(|series| counted(&running, &series))
         .iter()
         .sum();

@@ -3,11 +3,16 @@
 use std::io::Write;
 use std::sync::{Arc, Mutex};
 
+use accelflow_accel::rpc::MessageType;
 use accelflow_accel::thrift::Protocol;
-use accelflow_serve::{Config, HandlerError, Request, Server};
+use accelflow_accel::{AccelError, CustomBody, Input, Output};
+use accelflow_serve::{Config, CustomBodies, HandlerError, Request, Server};
+use accelflow_trace::{Directions, Kind};
 
 use crate::common::grpc::text;
+use crate::common::shout::{SHOUT, Shout};
 use crate::common::*;
+use crate::custom_traces::traces;
 
 /// What of a report is compared.
 #[derive(Clone, Debug)]
@@ -97,6 +102,70 @@ fn clients_of_thrift_receive_codes_and_ids() {
     let ids: std::collections::BTreeSet<_> = all.iter().map(|report| &report.id).collect();
     assert_eq!((all.len(), ids.len()), (5, 5));
     assert!(ids.iter().all(|id| id.len() == 16));
+}
+
+/// An accelerator whose body does not yield the fact that it declares.
+struct Mute(Kind);
+
+impl CustomBody for Mute {
+    fn kind(&self) -> &Kind {
+        &self.0
+    }
+
+    fn run(&mut self, _: &Input<'_>) -> Result<Output, AccelError> {
+        Ok(Output::default())
+    }
+}
+
+#[test]
+fn failures_of_custom_accelerators_are_not_the_clients() {
+    let own =
+        "trace own_receive:\n    TCP RPC Dser Shout LdB\ntrace own_respond:\n    Ser RPC TCP\n";
+    let kind = || {
+        Kind::new(
+            "Shout",
+            Directions::Both,
+            Shout::new("", "").kind().yields().to_vec(),
+        )
+    };
+    let mute = CustomBodies::new(move || vec![Box::new(Mute(kind().expect("a name")))]);
+    for (bodies, code) in [
+        (Shout::bodies("a", "b"), "body_failed"),
+        (mute, "wrong_facts"),
+    ] {
+        let mut server = server();
+        server.set_config(Config::default());
+        let log = logging(&mut server);
+        let mut given = traces(&[SHOUT, own].concat());
+        given.source = given.source.with_bodies(bodies);
+        server.set_traces(given).expect("they fit");
+        let running = start(server);
+        let mut client = connect(&running);
+        let arguments = r#"{"value":{"text":"unspeakable"}}"#;
+        let (kind, body) = call(&mut client, "echo", Protocol::Binary, arguments);
+        let logged = last(&log);
+        assert_eq!(kind, MessageType::Exception);
+        assert!(body.ends_with(r#""type":6}"#), "{body}");
+        assert_eq!((logged.code, logged.by_client), (code, false));
+        let counted =
+            format!(r#"accelflow_requests_total{{function="Test.echo",result="{code}"}} 1"#);
+        assert!(
+            running.metrics().contains(&counted),
+            "{}",
+            running.metrics()
+        );
+        // A oneway call is reported, too, although its client is told nothing.
+        let note = frame("note", Protocol::Binary, 1, r#"{"text":"unspeakable"}"#);
+        client.write_all(&note).expect("the server reads");
+        let (_, _) = call(&mut client, "echo", Protocol::Binary, arguments);
+        let functions: Vec<String> = log
+            .lock()
+            .expect("no panic")
+            .iter()
+            .map(|report| report.function.clone())
+            .collect();
+        assert_eq!(functions, ["echo", "note", "echo"]);
+    }
 }
 
 #[test]

@@ -9,16 +9,27 @@ use std::hash::{BuildHasher, RandomState};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Codes of errors that the client has not caused.
-const NOT_THE_CLIENTS: [&str; 7] = [
+/// Codes of errors that the client has not caused. Those of custom accelerators are their author's:
+/// a body that fails, or that does not fit its declaration or the trace.
+const NOT_THE_CLIENTS: [&str; 12] = [
     "bad_result",
+    "body_failed",
     "device_failed",
     "failed",
     "handler_failed",
+    "no_body",
     "no_executor",
     "no_handler",
+    "other_kind",
     "panic",
+    "wrong_direction",
+    "wrong_facts",
 ];
+
+/// Whether the client has caused an error of this code.
+pub(crate) fn is_by_client(code: &str) -> bool {
+    !NOT_THE_CLIENTS.contains(&code)
+}
 
 /// The report of a request's error, for the operators' log
 /// ([`Server::set_error_log`](crate::Server::set_error_log)).
@@ -80,7 +91,7 @@ impl Reports {
                 function: &function,
                 peer,
                 text: &text,
-                by_client: !NOT_THE_CLIENTS.contains(&code),
+                by_client: is_by_client(code),
             });
         }
         self.client_text(code, &id, text)

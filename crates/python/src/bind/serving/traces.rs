@@ -23,9 +23,11 @@ enum PySource {
 }
 
 impl PySource {
-    /// The traces, with the registered bodies of the custom accelerators that they call.
-    fn read(&self) -> PyResult<TraceSource> {
-        Ok(self.traces()?.with_bodies(CustomBodies::new(body::all)))
+    /// The traces, with the registered bodies of the custom accelerators that they call. With
+    /// `logs`, exceptions of bodies go to the log of servers.
+    fn read(&self, logs: bool) -> PyResult<TraceSource> {
+        let bodies = CustomBodies::new(move || body::all(logs));
+        Ok(self.traces()?.with_bodies(bodies))
     }
 
     fn traces(&self) -> PyResult<TraceSource> {
@@ -49,7 +51,7 @@ pub(crate) struct PyServerTraces {
 impl PyServerTraces {
     pub(crate) fn read(self) -> PyResult<ServerTraces> {
         Ok(ServerTraces {
-            source: self.library.read()?,
+            source: self.library.read(true)?,
             receive: self.receive,
             respond: self.respond,
             respond_compressed: self.respond_compressed,
@@ -71,7 +73,7 @@ pub(crate) struct PyClientTraces {
 impl PyClientTraces {
     pub(crate) fn read(self) -> PyResult<ClientTraces> {
         Ok(ClientTraces {
-            source: self.library.read()?,
+            source: self.library.read(false)?,
             call: self.call,
             call_compressed: self.call_compressed,
             oneway: self.oneway,

@@ -27,9 +27,13 @@ pub(crate) fn watch<T>(run: impl FnOnce() -> T) -> (T, Option<PyErr>) {
     (done, ENDING.take())
 }
 
-/// The text of an exception that a body has raised, which is kept if it must reach the caller.
-fn raised(py: Python<'_>, error: PyErr) -> String {
+/// The text of an exception that a body has raised, which is kept if it must reach the caller. With
+/// `log`, the exception is also passed to it.
+fn raised(py: Python<'_>, error: PyErr, log: Option<&Log<'_>>) -> String {
     let text = error.to_string();
+    if let Some(log) = log {
+        log(py, &error);
+    }
     if WATCHED.get() && !error.is_instance_of::<PyException>(py) {
         ENDING.set(Some(error));
     }
@@ -77,12 +81,14 @@ pub(crate) fn changes() -> u64 {
     known().changes
 }
 
-/// The bodies that were added.
-pub(crate) fn all() -> Vec<Box<dyn CustomBody>> {
+/// The bodies that were added. With `logs`, their exceptions go to the log of servers, since the
+/// operators would otherwise not see where they were raised.
+pub(crate) fn all(logs: bool) -> Vec<Box<dyn CustomBody>> {
     let known = known();
     let bodies = known.bodies.iter();
     let body = |(kind, function): &(Arc<Kind>, Arc<Py<PyAny>>)| -> Box<dyn CustomBody> {
-        Box::new(PyBody::new(kind.clone(), function.clone()))
+        let body = PyBody::new(kind.clone(), function.clone());
+        Box::new(PyBody { logs, ..body })
     };
     bodies.map(body).collect()
 }
@@ -100,13 +106,35 @@ pub(crate) fn give_all(ensemble: &mut Ensemble) -> u64 {
 pub(crate) struct PyBody {
     kind: Arc<Kind>,
     function: Arc<Py<PyAny>>,
+    /// Whether exceptions go to the log of servers.
+    logs: bool,
 }
 
 impl PyBody {
     pub(crate) fn new(kind: Arc<Kind>, function: Arc<Py<PyAny>>) -> PyBody {
-        PyBody { kind, function }
+        PyBody {
+            kind,
+            function,
+            logs: false,
+        }
+    }
+
+    /// Logs an exception of the body with its traceback.
+    fn log(&self, py: Python<'_>, error: &PyErr) {
+        let log = || {
+            let module = py.import("accelflow.coroutines")?;
+            // With its traceback, which the exception lacks so far.
+            let error = error.clone_ref(py).into_value(py);
+            module.call_method1("log_body_failure", (self.kind.name(), error))
+        };
+        if let Err(error) = log() {
+            error.write_unraisable(py, None);
+        }
     }
 }
+
+/// Takes an exception of a body.
+type Log<'a> = dyn Fn(Python<'_>, &PyErr) + 'a;
 
 impl CustomBody for PyBody {
     fn kind(&self) -> &Kind {
@@ -115,15 +143,22 @@ impl CustomBody for PyBody {
 
     fn run(&mut self, input: &Input<'_>) -> Result<Output, AccelError> {
         RUNNING.set(true);
-        let done = Python::attach(|py| call(py, &self.function, input));
+        let log: &Log<'_> = &|py, error| self.log(py, error);
+        let log = self.logs.then_some(log);
+        let done = Python::attach(|py| call(py, &self.function, input, log));
         RUNNING.set(false);
         done.map_err(|error| AccelError::custom(self.kind.name(), error))
     }
 }
 
-/// Calls `function`. The error is the text of the exception that it raises, or of the defect of its
-/// result.
-fn call(py: Python<'_>, function: &Py<PyAny>, input: &Input<'_>) -> Result<Output, String> {
+/// Calls `function`. The error is the text of the exception that it raises, which `log` gets, too,
+/// or of the defect of its result.
+fn call(
+    py: Python<'_>,
+    function: &Py<PyAny>,
+    input: &Input<'_>,
+    log: Option<&Log<'_>>,
+) -> Result<Output, String> {
     let facts = PyDict::new(py);
     let called = (|| {
         for (name, value) in input.facts.iter() {
@@ -136,7 +171,7 @@ fn call(py: Python<'_>, function: &Py<PyAny>, input: &Input<'_>) -> Result<Outpu
             .bind(py)
             .call1((PyBytes::new(py, input.bytes), facts.clone()))
     })();
-    let result = called.map_err(|error| raised(py, error))?;
+    let result = called.map_err(|error| raised(py, error, log))?;
     let (payload, yielded) = match result.extract::<(Bound<'_, PyAny>, Bound<'_, PyDict>)>() {
         Ok((payload, yielded)) => (payload, Some(yielded)),
         Err(_) => (result, None),

@@ -5,6 +5,7 @@ use accelflow_accel::rpc::{self, MessageType, ThriftCall};
 use super::body::{INTERNAL_ERROR, PROTOCOL_ERROR, UNKNOWN_METHOD};
 use super::connection::Connection;
 use crate::observe::metrics::name;
+use crate::observe::reports::is_by_client;
 use crate::server::executors::RunError;
 use crate::transport::close::Close;
 
@@ -29,29 +30,35 @@ impl Connection<'_> {
         self.send_exception(call, kind, &text)
     }
 
-    /// Sends the client the reason why its request cannot be served. The connection ends if the
-    /// request has no valid header.
+    /// Reports why a request cannot be served, and sends the client the reason. The connection ends
+    /// if the request has no valid header.
     pub(super) fn refuse(&mut self, frame: &[u8], error: &RunError) -> Result<(), Close> {
         let header = rpc::read_header(frame, self.shared.limits())?;
-        let (kind, reason) = match error {
-            RunError::Trace(failure) => match failure.error.reason {
-                reason @ ("unknown_method" | "unknown_service") => (UNKNOWN_METHOD, reason),
-                reason @ ("panic" | "body_failed" | "no_body" | "other_kind" | "wrong_facts") => {
-                    (INTERNAL_ERROR, reason)
-                }
-                reason => (PROTOCOL_ERROR, reason),
-            },
-            RunError::Set(_) => (INTERNAL_ERROR, "no_executor"),
-        };
-        self.shared.observers.metrics.request("", reason);
-        let function = self.schema.find(header.name);
+        let (kind, reason) = kind(error);
+        let function = self.schema.find(header.name).ok();
+        let named = function.and_then(|id| self.schema.function(id));
+        let named = named.map(|function| format!("{}.{}", function.service, function.name));
+        let metrics = &self.shared.observers.metrics;
+        metrics.request(named.as_deref().unwrap_or_default(), reason);
+        let (reports, peer) = (&self.shared.observers.reports, self.peer.peer.address);
+        let text = reports.report(reason, header.name, peer, &error.to_string());
         if header.message_type == MessageType::Oneway
-            || function.is_ok_and(|function| self.is_oneway(function))
+            || function.is_some_and(|function| self.is_oneway(function))
         {
             return Ok(());
         }
-        let (reports, peer) = (&self.shared.observers.reports, self.peer.peer.address);
-        let text = reports.report(reason, header.name, peer, &error.to_string());
         self.send_exception(&header.exception(), kind, &text)
+    }
+}
+
+/// The type of the exception for a request that cannot be served, and the reason.
+fn kind(error: &RunError) -> (i32, &'static str) {
+    match error {
+        RunError::Trace(failure) => match failure.error.reason {
+            reason @ ("unknown_method" | "unknown_service") => (UNKNOWN_METHOD, reason),
+            reason if is_by_client(reason) => (PROTOCOL_ERROR, reason),
+            reason => (INTERNAL_ERROR, reason),
+        },
+        RunError::Set(_) => (INTERNAL_ERROR, "no_executor"),
     }
 }
