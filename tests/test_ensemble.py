@@ -1,6 +1,7 @@
 """Traces in the ensemble from Python: handles, waiting, awaiting, callbacks, limits, threads."""
 
 import asyncio
+import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -263,3 +264,121 @@ def test_a_time_limit_of_0_does_not_wait() -> None:
         assert handle.wait().arrivals[0].data == b"abc"
         assert handle.wait(0).arrivals[0].data == b"abc"
         assert handle.next_arrival(0) is None
+
+
+INTERRUPTED = """
+import os, signal, sys, threading
+from accelflow import TraceError
+from accelflow.trace import Ensemble, Library, Trace, kind, register_body, seq
+
+begun, never = threading.Event(), threading.Event()
+
+def body(payload, facts):
+    begun.set()
+    never.wait()
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+slow = kind("Slow")
+register_body(slow, body)
+library = Library(templates=False)
+trace = Trace(library=library)
+trace.build(seq("Cmp", slow))
+trace.register("slow")
+
+def interrupt():
+    begun.wait()
+    try:
+        while sys.argv[1] == "close":
+            ensemble.counters()
+    except TraceError:
+        pass  # The main thread closes it.
+    os.kill(os.getpid(), signal.SIGINT)
+
+threading.Thread(target=interrupt, daemon=True).start()
+try:
+    if sys.argv[1] == "close":
+        with Ensemble() as ensemble:
+            ensemble.enqueue("slow", b"abc", library=library)
+    else:
+        # Nothing else has the ensemble, whose run goes on.
+        Ensemble().enqueue("slow", b"abc", library=library).wait()
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+    os._exit(0)
+"""
+
+LEFT = """
+import sys, threading, time
+from accelflow.trace import Ensemble, Library, Trace, kind, register_body, seq
+
+begun, left = threading.Event(), threading.Event()
+
+def body(payload, facts):
+    begun.set()
+    left.wait()
+    for _ in range(200):
+        time.sleep(0.001)
+    print("ended", flush=True)
+
+slow = kind("Slow")
+register_body(slow, body)
+library = Library(templates=False)
+trace = Trace(library=library)
+trace.build(seq("Cmp", slow))
+trace.register("slow")
+ensemble = Ensemble()
+ensemble.enqueue("slow", b"abc", library=library)
+begun.wait()
+if sys.argv[1] == "dropped":
+    del ensemble
+print("left", flush=True)
+left.set()
+"""
+
+FORKED = """
+import os
+from accelflow import TraceError
+from accelflow.trace import Ensemble, demo_request, enqueue_trace
+
+request = demo_request("Login")
+assert enqueue_trace("T1", request).wait().arrivals
+own = Ensemble()
+ended = own.enqueue("T1", request)
+ended.wait()
+child = os.fork()
+if child == 0:
+    assert enqueue_trace("T1", request).wait().arrivals
+    assert ended.wait().arrivals
+    try:
+        own.enqueue("T1", request)
+    except TraceError as error:
+        assert error.reason == "forked", error
+        own.close()
+        del own
+        os._exit(7)
+    os._exit(1)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+assert own.enqueue("T1", request).wait().arrivals
+assert enqueue_trace("T1", request).wait().arrivals
+"""
+
+
+def alone(*program: str) -> tuple[int, str, str]:
+    """The exit code and the outputs of a Python program with its arguments."""
+    command = [sys.executable, "-c", *program]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("waits", ["wait", "close"])
+def test_an_interrupt_ends_waits_for_a_body_that_does_not_end(waits: str) -> None:
+    assert alone(INTERRUPTED, waits) == (0, "interrupted\n", "")
+
+
+def test_a_fork_has_an_ensemble_of_its_own_and_refuses_that_of_the_process_before_it() -> None:
+    assert alone(FORKED) == (0, "", "")
+
+
+@pytest.mark.parametrize("ensemble", ["kept", "dropped"])
+def test_the_end_of_the_program_waits_for_bodies(ensemble: str) -> None:
+    assert alone(LEFT, ensemble) == (0, "left\nended\n", "")

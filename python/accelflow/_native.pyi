@@ -51,6 +51,7 @@ __all__ = [
     "arcus_table2",
     "area_model",
     "arrivals_dwell_us",
+    "await_ended_ensembles",
     "cerebros_designs",
     "cerebros_names",
     "cerebros_services",
@@ -1029,6 +1030,13 @@ class TraceExecutor:
     def counters(self) -> tuple[int, dict[str, int]]:
         """The number of runs that reached their end, and the number of failed runs by reason."""
 
+def await_ended_ensembles() -> None:
+    """Wait until all ensembles that were closed, or are no longer used, have ended.
+
+    A body must not run any more when the interpreter ends. What a signal's handler raises, such as
+    KeyboardInterrupt, ends the wait.
+    """
+
 @final
 class TraceEnsemble:
     """An ensemble of accelerators in software: queues and worker threads that run traces."""
@@ -1044,7 +1052,7 @@ class TraceEnsemble:
 
         `terms` has the run's tenant, priority and deadline, the kind of the payload, and whether
         `next_arrival` will be called. Raises TraceError if the queues are full, or the tenant has
-        too many runs in progress.
+        too many runs in progress, and in a fork of the process that started the ensemble.
         """
     @property
     def counters(self) -> list[tuple[str, list[tuple[str, int]]]]:
@@ -1061,7 +1069,9 @@ class TraceEnsemble:
     def close(self) -> None:
         """Wait for runs in progress, and stop the worker threads.
 
-        Runs that wait for a message from outside fail.
+        Runs that wait for a message from outside fail. In a fork of the process that started the
+        ensemble, this does nothing. What a signal's handler raises, such as KeyboardInterrupt, ends
+        the wait; the threads then end by themselves.
         """
 
 @final
@@ -1086,6 +1096,7 @@ class TraceHandle:
         """Call `callback()` when the run ends, or at once if it has ended.
 
         Exceptions of `callback` are reported like those of a destructor, and have no other effect.
+        Raises TraceError in a fork of the process in which the trace runs.
         """
 
 @final

@@ -62,6 +62,9 @@ mod _native {
     use crate::bind::trace::connection::PyConnection;
 
     #[pymodule_export]
+    use crate::bind::trace::ending::await_ended_ensembles;
+
+    #[pymodule_export]
     use crate::bind::trace::ensemble::{PyEnsemble, PyHandle};
 
     #[pymodule_export]

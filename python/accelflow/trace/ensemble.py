@@ -10,7 +10,9 @@ Messages use the demonstration connection of :func:`accelflow.trace.run_trace`.
 
 import asyncio
 import atexit
+import os
 import threading
+import weakref
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeAlias
@@ -58,7 +60,7 @@ class Handle:
         """Wait for the end of the run, and return the record of the run.
 
         Raises TraceError if the run failed, and TimeoutError after `timeout_s` seconds (0: at once;
-        None: no limit).
+        None: no limit). In the main thread, Ctrl-C ends the wait, and the run goes on.
         """
         return self._handle.wait(timeout_s)
 
@@ -121,8 +123,12 @@ class Ensemble:
     thread before :meth:`enqueue` returns. Its offload would cost more than it saves
     (docs/ensemble.md, "Selective offload").
 
-    Close the ensemble, or use it in a ``with`` statement. Raises TraceError for a setting out of
-    range.
+    Close the ensemble, or use it in a ``with`` statement. One that is no longer used stops its
+    threads after the runs in progress. The end of the program waits for these. Raises TraceError
+    for a setting out of range.
+
+    A fork of the process has none of the threads. There, :meth:`enqueue` and waits for runs that
+    had not ended raise TraceError with the reason ``forked``: start another ensemble.
 
     Source: AccelFlow, sections IV.A and V.
     """
@@ -146,6 +152,7 @@ class Ensemble:
         """Start the workers."""
         object.__setattr__(self, "workers_of", dict(self.workers_of))
         object.__setattr__(self, "_engine", _native.TraceEnsemble(self, cores=_CORES))
+        _OPEN[id(self)] = self
 
     def __enter__(self) -> "Ensemble":
         """Return this ensemble."""
@@ -158,7 +165,9 @@ class Ensemble:
     def close(self) -> None:
         """Wait for the runs in progress, and stop the worker threads.
 
-        Runs that wait for a response fail.
+        Runs that wait for a response fail. In the main thread, Ctrl-C ends the wait, with
+        KeyboardInterrupt; the threads then stop after the runs. In a fork of the process that
+        started the ensemble, this does nothing.
         """
         self._engine.close()
 
@@ -197,8 +206,9 @@ class Ensemble:
         :meth:`Handle.next_arrival`.
 
         Raises TraceError if there is no room for the trace: the error's `reason` is ``queue_full``,
-        ``too_many_runs`` or ``tenant_busy``. Raises InputError for a payload of another type.
-        :meth:`Handle.wait` raises errors of the run.
+        ``too_many_runs`` or ``tenant_busy``; ``forked`` in a fork of the process that started the
+        ensemble. Raises InputError for a payload of another type. :meth:`Handle.wait` raises errors
+        of the run.
         """
         terms = _Terms(
             call=call, tenant=tenant, priority=priority, due_within_s=due_within_s, early=early
@@ -206,17 +216,46 @@ class Ensemble:
         return Handle(self._engine.enqueue(memory(library, name), name, as_bytes(payload), terms))
 
 
-_lock: Final = threading.Lock()
-_shared: list[Ensemble] = []
+#: The ensembles that are in use. A dataclass with a dict has no hash.
+_OPEN: Final[weakref.WeakValueDictionary[int, Ensemble]] = weakref.WeakValueDictionary()
+
+
+@atexit.register
+def _end_all() -> None:
+    """Wait for runs in progress: a body that runs when the interpreter ends would abort it."""
+    for each in list(_OPEN.values()):
+        each.close()
+    _native.await_ended_ensembles()
+
+
+class _Shared:
+    """The ensemble of this process, once it was used."""
+
+    def __init__(self) -> None:
+        self.forget()
+        # A fork has none of the ensemble's threads. It may have inherited a lock that is held.
+        os.register_at_fork(after_in_child=self.forget)
+
+    def forget(self) -> None:
+        self._lock = threading.Lock()
+        self._ensemble: Ensemble | None = None
+
+    def get(self) -> Ensemble:
+        with self._lock:
+            if self._ensemble is None:
+                self._ensemble = Ensemble()
+            return self._ensemble
+
+
+_SHARED: Final = _Shared()
 
 
 def ensemble() -> Ensemble:
-    """Return the ensemble of this process, which the first call starts with default settings."""
-    with _lock:
-        if not _shared:
-            _shared.append(Ensemble())
-            atexit.register(_shared[0].close)
-        return _shared[0]
+    """Return the ensemble of this process, which the first call starts with default settings.
+
+    A fork of the process starts one of its own.
+    """
+    return _SHARED.get()
 
 
 def enqueue_trace(

@@ -21,6 +21,7 @@ use pyo3::types::PyBool;
 
 use crate::bind::parameters::shown;
 use crate::bind::trace::body;
+use crate::bind::trace::ending::{self, SIGNALS, is_fork_of};
 use crate::bind::trace::execution::{PyArrival, PyRun, finished, message, refused};
 use crate::bind::trace::failure::Failure;
 use crate::bind::trace::image::PyImage;
@@ -54,6 +55,8 @@ pub(crate) struct PyTerms {
 /// An ensemble of accelerators in software: queues and worker threads that run traces.
 #[pyclass(frozen, name = "TraceEnsemble", module = "accelflow._native")]
 pub(crate) struct PyEnsemble {
+    /// The process that has the worker threads. A fork of it has none.
+    process: u32,
     pools: Mutex<Option<Arc<Pools>>>,
     /// The trace memory of the latest run.
     image: Mutex<Arc<Image>>,
@@ -251,6 +254,7 @@ impl PyEnsemble {
             PoolError::Thread(_) => Failure::new("no_thread", error),
         })?;
         Ok(PyEnsemble {
+            process: std::process::id(),
             pools: Mutex::new(Some(Arc::new(pools))),
             image: Mutex::default(),
             notification: settings.notification,
@@ -264,7 +268,7 @@ impl PyEnsemble {
     ///
     /// `terms` has the run's tenant, priority and deadline, the kind of the payload, and whether
     /// `next_arrival` will be called. Raises TraceError if the queues are full, or the tenant has
-    /// too many runs in progress.
+    /// too many runs in progress, and in a fork of the process that started the ensemble.
     fn enqueue(
         &self,
         py: Python<'_>,
@@ -304,6 +308,7 @@ impl PyEnsemble {
             }
         });
         Ok(PyHandle {
+            process: self.process,
             handle: begun?,
             kinds,
             ended: Mutex::new(None),
@@ -345,14 +350,15 @@ impl PyEnsemble {
 
     /// Waits for runs in progress, and stops the worker threads.
     ///
-    /// Runs that wait for a message from outside fail.
-    fn close(&self, py: Python<'_>) {
-        let mut open = self.pools.lock().unwrap_or_else(PoisonError::into_inner);
-        let pools = open.take();
-        // Another thread may hold the interpreter and wait for this lock.
-        drop(open);
-        // A worker that calls back into Python needs the interpreter.
-        py.detach(|| drop(pools));
+    /// Runs that wait for a message from outside fail. In a fork of the process that started the
+    /// ensemble, this does nothing. What a signal's handler raises, such as KeyboardInterrupt, ends
+    /// the wait; the threads then end by themselves.
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        let Some(pools) = self.take() else {
+            return Ok(());
+        };
+        let ended = py.detach(|| ending::end(pools));
+        ending::wait(py, ended)
     }
 }
 
@@ -376,10 +382,25 @@ impl PyEnsemble {
         Ok(TraceHandle::ended(finished))
     }
 
+    /// Takes the pools, to end them; `None` if there are none, or only those of another process.
+    fn take(&self) -> Option<Arc<Pools>> {
+        if is_fork_of(self.process) {
+            return None;
+        }
+        // The lock is released at once: another thread may hold the interpreter and wait for it.
+        let mut open = self.pools.lock().unwrap_or_else(PoisonError::into_inner);
+        open.take()
+    }
+
     /// The pools, unless they were closed. The lock is released at once: a thread that kept it
     /// while waiting for the interpreter could deadlock with one that has the interpreter and waits
     /// for the lock.
     fn open(&self) -> Result<Arc<Pools>, Failure> {
+        if is_fork_of(self.process) {
+            let message = "the ensemble has threads only in the process that started it, and this \
+                           is a fork of that process: start another ensemble here";
+            return Err(Failure::new("forked", message));
+        }
         let pools = self.pools.lock().unwrap_or_else(PoisonError::into_inner);
         pools.clone().ok_or_else(ended)
     }
@@ -395,8 +416,17 @@ impl PyEnsemble {
 }
 
 impl Drop for PyEnsemble {
+    /// Does not wait for the runs in progress, so that the program may go on, and be interrupted.
     fn drop(&mut self) {
-        Python::attach(|py| self.close(py));
+        if is_fork_of(self.process) {
+            // Their end would wait for threads that only the other process has.
+            let pools = self.pools.get_mut().unwrap_or_else(PoisonError::into_inner);
+            std::mem::forget(pools.take());
+            return;
+        }
+        if let Some(pools) = self.take() {
+            Python::attach(|py| py.detach(|| ending::end(pools)));
+        }
     }
 }
 
@@ -407,6 +437,8 @@ fn ended() -> Failure {
 /// A run of a trace in the software ensemble.
 #[pyclass(frozen, name = "TraceHandle", module = "accelflow._native")]
 pub(crate) struct PyHandle {
+    /// The process in which the trace runs.
+    process: u32,
     handle: TraceHandle,
     /// The custom accelerators that its traces call.
     kinds: Vec<Arc<Kind>>,
@@ -414,9 +446,6 @@ pub(crate) struct PyHandle {
     ended: Mutex<Option<Result<Py<PyRun>, PyErr>>>,
     notification: Notification,
 }
-
-/// The time after which a waiting thread checks for signals.
-const SIGNALS: Duration = Duration::from_millis(50);
 
 #[pymethods]
 impl PyHandle {
@@ -466,7 +495,9 @@ impl PyHandle {
     /// Calls `callback()` when the run ends, or at once if it has ended.
     ///
     /// Exceptions of `callback` are reported like those of a destructor, and have no other effect.
-    fn on_done(&self, callback: Py<PyAny>) {
+    /// Raises TraceError in a fork of the process in which the trace runs.
+    fn on_done(&self, callback: Py<PyAny>) -> PyResult<()> {
+        self.check_process()?;
         self.handle.on_done(move || {
             Python::attach(|py| {
                 if let Err(error) = callback.call0(py) {
@@ -474,6 +505,7 @@ impl PyHandle {
                 }
             });
         });
+        Ok(())
     }
 }
 
@@ -492,6 +524,16 @@ impl PyHandle {
         }
     }
 
+    /// Refuses to wait in a fork for a run that the process before it goes on with.
+    fn check_process(&self) -> Result<(), Failure> {
+        if is_fork_of(self.process) && !self.handle.is_done() {
+            let message = "the trace ends in the process that began it, and this is a fork of that \
+                           process";
+            return Err(Failure::new("forked", message));
+        }
+        Ok(())
+    }
+
     /// Waits in slices, and checks for signals between them; `None` after `until`.
     fn sleep<T: Send>(
         &self,
@@ -504,6 +546,7 @@ impl PyHandle {
                 "an accelerator's body cannot wait for a trace: both may need the same thread";
             return Err(Failure::new("within_body", message).into());
         }
+        self.check_process()?;
         loop {
             let slice = Instant::now() + SIGNALS;
             let end = until.map_or(slice, |until| until.min(slice));

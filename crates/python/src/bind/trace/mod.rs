@@ -2,6 +2,7 @@
 
 pub(crate) mod body;
 pub(crate) mod connection;
+pub(crate) mod ending;
 pub(crate) mod ensemble;
 pub(crate) mod execution;
 pub(crate) mod failure;
