@@ -528,3 +528,65 @@ def test_a_forked_child_does_not_stop_the_server(tmp_path: Path) -> None:
     command = [sys.executable, "-c", FORKED, str(tmp_path / "echo.thrift")]
     done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+STOPPED = """
+import asyncio, os, signal, socket, sys, threading
+from accelflow import Client, Server
+
+started = threading.Semaphore(0)
+busy, cancelled, never = (threading.Event() for _ in range(3))
+
+async def coroutine(_):
+    started.release()
+    try:
+        await asyncio.sleep(1e6)
+    finally:
+        cancelled.set()
+
+def thread(_):
+    started.release()
+    never.wait()
+
+server = Server(sys.argv[1])
+server.handle("coroutine", coroutine)
+server.handle("thread", thread)
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
+def interrupt():
+    for name in ("coroutine", "thread"):
+        client = Client(sys.argv[1], f"127.0.0.1:{server.port}")
+        threading.Thread(target=client.call, args=(name, {}), daemon=True).start()
+        started.acquire()
+    busy.set()
+    if sys.argv[2] == "serve":
+        os.kill(os.getpid(), signal.SIGINT)
+    try:
+        while True:
+            socket.create_connection(("127.0.0.1", server.port)).close()
+    except OSError:  # The grace period has begun.
+        os.kill(os.getpid(), signal.SIGINT)
+
+other = threading.Thread(target=interrupt, daemon=True)
+try:
+    if sys.argv[2] == "serve":
+        start = server.start
+        server.start = lambda *given: (start(*given), other.start())[0]
+        server.serve(grace_s=1e6)
+    else:
+        server.start()
+        other.start()
+        busy.wait()
+        server.stop(grace_s=1e6)
+except KeyboardInterrupt:
+    print("interrupted", cancelled.is_set(), server.metrics() == "", flush=True)
+    os._exit(0)
+"""
+
+
+@pytest.mark.parametrize("way", ["serve", "stop"])
+def test_an_interrupt_ends_the_grace_period_and_coroutines(tmp_path: Path, way: str) -> None:
+    (tmp_path / "wait.thrift").write_text("service S { void coroutine(), void thread() }")
+    command = [sys.executable, "-c", STOPPED, str(tmp_path / "wait.thrift"), way]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
+    assert (done.returncode, done.stdout) == (0, "interrupted True True\n"), done.stderr

@@ -949,7 +949,9 @@ class Server:
     def stop(self, grace_s: float) -> int:
         """Stop the server after at most `grace_s` seconds, in which requests in progress may end.
 
-        Returns the number of connections that were closed before their requests had ended.
+        Returns the number of connections that were closed before their requests had ended. On the
+        main thread, an exception of a signal's handler, such as KeyboardInterrupt, ends the grace
+        period, and is raised once the server has stopped.
         """
 
 @final

@@ -231,6 +231,9 @@ class Server:
         log. Returns the number of connections that were closed before their requests had ended. A
         second call does nothing, nor does a call in a fork of the server's process.
 
+        In the main thread, Ctrl-C ends the grace period. KeyboardInterrupt is raised after the
+        connections have been closed and the coroutines cancelled.
+
         Raises AccelflowError if a coroutine handler calls this method, since the handler would wait
         for itself, and InputError for a time that is not from 0 to 1e9 seconds.
         """
@@ -238,17 +241,20 @@ class Server:
         if self._coroutines.here:
             message = "a coroutine handler cannot stop its server; call stop from another thread"
             raise AccelflowError(message)
-        cut_off = self._native.stop(grace_s)
-        self._coroutines.stop()
-        return cut_off
+        try:
+            return self._native.stop(grace_s)
+        finally:
+            # Also after Ctrl-C.
+            self._coroutines.stop()
 
     def serve(self, host: str = "127.0.0.1", port: int = 0, *, grace_s: float = 10.0) -> int:
         """Start, serve until SIGINT or SIGTERM, and then stop. For the main thread of a program.
 
         The arguments are those of :meth:`start` and :meth:`stop`. If the server's traces are from a
         file, the signal SIGHUP makes it read the file again (:meth:`reload_traces`) and log the
-        result. Returns the number of connections that :meth:`stop` returns. Raises as :meth:`start`
-        and :meth:`stop` do, and AccelflowError in another thread than the main one.
+        result. Returns the number of connections that :meth:`stop` returns. A second Ctrl-C ends
+        the grace period, with KeyboardInterrupt. Raises as :meth:`start` and :meth:`stop` do, and
+        AccelflowError in another thread than the main one.
         """
         number_within("grace_s", grace_s, 0, _LONGEST_S)
         if threading.current_thread() is not threading.main_thread():

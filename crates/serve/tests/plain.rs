@@ -326,3 +326,29 @@ fn stopping_waits_for_requests_but_not_for_ever() {
     assert_eq!(stopping.join().expect("stops"), 0);
     drop(idle);
 }
+
+#[test]
+fn a_grace_period_ends_once_the_caller_waits_no_longer() {
+    let mut server = server();
+    let (enter, entered) = std::sync::mpsc::channel();
+    let (release, may_go) = std::sync::mpsc::channel::<()>();
+    let may_go = std::sync::Mutex::new(may_go);
+    let waits = move |_: &accelflow_serve::Request<'_>| {
+        let _ = enter.send(());
+        // Until the test has seen the server stop.
+        let _ = may_go.lock().map(|receiver| receiver.recv());
+        Ok(b"\"too late\"".to_vec())
+    };
+    server.handle("Test.unhandled", waits).expect("a function");
+    let running = start(server);
+    let mut client = connect(&running);
+    client
+        .write_all(&frame("unhandled", Protocol::Binary, 1, "{}"))
+        .expect("the server reads");
+    entered.recv_timeout(LONG).expect("called");
+    let asked = std::sync::atomic::AtomicUsize::new(0);
+    let more = || asked.fetch_add(1, std::sync::atomic::Ordering::Relaxed) < 2;
+    assert_eq!(running.stop_while(LONG, more), 1);
+    assert_eq!(asked.into_inner(), 3);
+    drop(release);
+}

@@ -242,6 +242,9 @@ impl Open {
     }
 }
 
+/// How often a thread that waits for all connections to end asks whether to go on.
+const ASKS_EVERY: Duration = Duration::from_millis(50);
+
 /// One address may by default have one out of this number of connections: a quarter.
 const SHARE_OF_ADDRESS: usize = 4;
 
@@ -408,17 +411,28 @@ impl Places {
         self.open().places.values().for_each(|place| tell(place));
     }
 
-    /// Waits until all connections have ended, or until `deadline`, and closes the rest. Returns
-    /// the number of those closed.
-    pub(crate) fn clear(&self, deadline: Instant, before_cut: impl FnOnce()) -> usize {
+    /// Waits until all connections have ended, until `deadline`, or until `waits` returns false, and
+    /// closes the rest. Returns the number of those closed.
+    pub(crate) fn clear(
+        &self,
+        deadline: Instant,
+        waits: &dyn Fn() -> bool,
+        before_cut: impl FnOnce(),
+    ) -> usize {
         let mut open = self.open();
         while !open.places.is_empty() {
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 break;
             }
-            let waited = self.left.wait_timeout(open, left);
-            open = waited.unwrap_or_else(PoisonError::into_inner).0;
+            let waited = self.left.wait_timeout(open, left.min(ASKS_EVERY));
+            drop(waited.unwrap_or_else(PoisonError::into_inner));
+            // The caller's function may take long, so connections must be able to end meanwhile.
+            if !waits() {
+                open = self.open();
+                break;
+            }
+            open = self.open();
         }
         before_cut();
         for place in open.places.values() {

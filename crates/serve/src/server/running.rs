@@ -1,5 +1,6 @@
 //! A running server.
 
+use std::cell::Cell;
 use std::fmt;
 use std::mem::forget;
 use std::net::{Shutdown, SocketAddr, TcpListener};
@@ -213,10 +214,17 @@ impl Running {
     /// were closed in this way. With telemetry, also sends the last spans, for which it takes at
     /// most the rest of `grace` or a quarter of a second, whichever is longer.
     pub fn stop(mut self, grace: Duration) -> usize {
-        self.halt(grace)
+        self.halt(grace, &|| true)
     }
 
-    fn halt(&mut self, grace: Duration) -> usize {
+    /// Stops the server like [`Running::stop`], but with a grace period that also ends once `waits`
+    /// returns false. It is called about every 50 ms during the grace period, on this thread, for
+    /// example to look for a signal.
+    pub fn stop_while(mut self, grace: Duration, waits: impl Fn() -> bool) -> usize {
+        self.halt(grace, &waits)
+    }
+
+    fn halt(&mut self, grace: Duration, waits: &dyn Fn() -> bool) -> usize {
         let Some(accept) = self.threads.accept.take() else {
             return 0;
         };
@@ -231,6 +239,11 @@ impl Running {
         let _ = SockRef::from(&*self.listener).shutdown(Shutdown::Both);
         let _ = accept.join();
         let deadline = Instant::now() + grace.min(MAX_TIME_LIMIT);
+        let is_cut_short = Cell::new(false);
+        let waits = || {
+            is_cut_short.set(is_cut_short.get() || !waits());
+            !is_cut_short.get()
+        };
         let gateway = shared.endpoint.gateway();
         if let Some(gateway) = gateway {
             gateway.stop();
@@ -241,7 +254,7 @@ impl Running {
                 place.socket.shut_down(Shutdown::Read);
             }
         });
-        let cut_off = admission.places.clear(deadline, || {
+        let cut_off = admission.places.clear(deadline, &waits, || {
             if let Some(tenants) = &admission.tenants {
                 tenants.close();
             }
@@ -250,7 +263,11 @@ impl Running {
             gateway.workers.close();
         }
         if let Some(spans) = &shared.observers.spans {
-            spans.flush(deadline.saturating_duration_since(Instant::now()));
+            let left = match is_cut_short.get() {
+                true => Duration::ZERO,
+                false => deadline.saturating_duration_since(Instant::now()),
+            };
+            spans.flush(left);
         }
         self.threads.admin = None;
         self.threads.watch = None;
@@ -260,6 +277,6 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        self.halt(Duration::ZERO);
+        self.halt(Duration::ZERO, &|| true);
     }
 }

@@ -1,5 +1,6 @@
 //! The server (`accelflow_serve`) for `accelflow.server`.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 use std::path::PathBuf;
@@ -447,17 +448,25 @@ impl PyServer {
 
     /// Stops the server after at most `grace_s` seconds, in which requests in progress may end.
     ///
-    /// Returns the number of connections that were closed before their requests had ended.
+    /// Returns the number of connections that were closed before their requests had ended. On the
+    /// main thread, an exception of a signal's handler, such as KeyboardInterrupt, ends the grace
+    /// period, and is raised once the server has stopped.
     fn stop(&self, py: Python<'_>, grace_s: f64) -> PyResult<usize> {
         let grace = Duration::try_from_secs_f64(grace_s)
             .map_err(|_| refused(format!("grace_s = {grace_s}: must be 0 seconds or more")))?;
-        py.detach(|| {
+        let (cut_off, raised) = py.detach(|| {
             let state = std::mem::replace(&mut *self.lock(), State::Stopped);
-            match state {
-                State::Running(running) => Ok(running.stop(grace)),
-                _ => Ok(0),
-            }
-        })
+            let State::Running(running) = state else {
+                return (0, None);
+            };
+            let raised = RefCell::new(None);
+            let cut_off = running.stop_while(grace, || {
+                let signals = Python::attach(|py| py.check_signals());
+                signals.map_err(|error| raised.replace(Some(error))).is_ok()
+            });
+            (cut_off, raised.into_inner())
+        });
+        raised.map_or(Ok(cut_off), Err)
     }
 }
 
