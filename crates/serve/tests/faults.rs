@@ -163,6 +163,28 @@ fn arguments_that_cannot_be_read_are_refused_with_a_reason() {
 }
 
 #[test]
+fn messages_that_are_no_calls_are_refused_as_such_whatever_is_in_them() {
+    let running = start(server());
+    let mut client = connect(&running);
+    // A reply of `echo` has a result, which an empty struct lacks; an exception may be empty.
+    for (kind, arguments) in [(2, &[0][..]), (2, &[0x77]), (3, &[0])] {
+        for protocol in BOTH {
+            let mut bytes = raw("echo", protocol, arguments);
+            match protocol {
+                Protocol::Binary => bytes[7] = kind,
+                Protocol::Compact => bytes[5] = kind << 5 | 1,
+            }
+            client.write_all(&bytes).expect("the server reads");
+            let (_, _, body) = read_reply(&receive(&mut client).expect("a reply"));
+            let told = r#"{"message":"message type: must be call or oneway","type":2}"#;
+            assert_eq!(body, told, "{protocol:?} {kind} {arguments:?}");
+        }
+    }
+    let series = r#"accelflow_requests_total{function="Test.echo",result="invalid_message_type"}"#;
+    assert_eq!(counted(&running, series), 6);
+}
+
+#[test]
 fn oneway_functions_are_not_answered_whatever_the_message_says() {
     let running = start(server());
     let mut client = connect(&running);

@@ -13,6 +13,7 @@ use accelflow_runtime::trail::{self, Trail};
 use super::body::{Body, INTERNAL_ERROR, INVALID_MESSAGE_TYPE, Refusal, UNKNOWN_METHOD, handle};
 use super::caller::{LentCaller, take_back};
 use super::connection::Connection;
+use super::refusals::NO_CALL;
 use crate::config::Compression;
 use crate::memory::buffers;
 use crate::observe::metrics::name;
@@ -60,8 +61,7 @@ impl Connection<'_> {
         }
         if !matches!(call.message_type, MessageType::Call | MessageType::Oneway) {
             self.ended(&call, "invalid_message_type");
-            let why = "message type: must be call or oneway";
-            return self.send_exception(&call, INVALID_MESSAGE_TYPE, why);
+            return self.send_exception(&call, INVALID_MESSAGE_TYPE, NO_CALL);
         }
         if !self.shared.dispatch.is_quick(call.function) {
             self.flush()?;

@@ -2,12 +2,15 @@
 
 use accelflow_accel::rpc::{self, MessageType, ThriftCall};
 
-use super::body::{INTERNAL_ERROR, PROTOCOL_ERROR, UNKNOWN_METHOD};
+use super::body::{INTERNAL_ERROR, INVALID_MESSAGE_TYPE, PROTOCOL_ERROR, UNKNOWN_METHOD};
 use super::connection::Connection;
 use crate::observe::metrics::name;
 use crate::observe::reports::is_by_client;
 use crate::server::executors::RunError;
 use crate::transport::close::Close;
+
+/// What clients are told of messages of other types.
+pub(super) const NO_CALL: &str = "message type: must be call or oneway";
 
 impl Connection<'_> {
     /// Tells the client that the handler's value cannot be encoded.
@@ -34,12 +37,20 @@ impl Connection<'_> {
     /// if the request has no valid header.
     pub(super) fn refuse(&mut self, frame: &[u8], error: &RunError) -> Result<(), Close> {
         let header = rpc::read_header(frame, self.shared.limits())?;
-        let (kind, reason) = kind(error);
+        let is_call = matches!(header.message_type, MessageType::Call | MessageType::Oneway);
+        let (kind, reason) = match is_call {
+            true => kind(error),
+            // Its body was read as a result, so the error says nothing about it.
+            false => (INVALID_MESSAGE_TYPE, "invalid_message_type"),
+        };
         let function = self.schema.find(header.name).ok();
         let named = function.and_then(|id| self.schema.function(id));
         let named = named.map(|function| format!("{}.{}", function.service, function.name));
         let metrics = &self.shared.observers.metrics;
         metrics.request(named.as_deref().unwrap_or_default(), reason);
+        if !is_call {
+            return self.send_exception(&header.exception(), kind, NO_CALL);
+        }
         let (reports, peer) = (&self.shared.observers.reports, self.peer.peer.address);
         let text = reports.report(reason, header.name, peer, &error.to_string());
         if header.message_type == MessageType::Oneway
