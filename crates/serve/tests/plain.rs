@@ -336,7 +336,7 @@ fn a_grace_period_ends_once_the_caller_waits_no_longer() {
     let waits = move |_: &accelflow_serve::Request<'_>| {
         let _ = enter.send(());
         // Until the test has seen the server stop.
-        let _ = may_go.lock().map(|receiver| receiver.recv());
+        let _ = may_go.lock().map(|receiver| receiver.recv_timeout(LONG));
         Ok(b"\"too late\"".to_vec())
     };
     server.handle("Test.unhandled", waits).expect("a function");
