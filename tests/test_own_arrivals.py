@@ -9,6 +9,7 @@ import accelflow
 from accelflow import sizing, studies
 from accelflow.cli import main
 from accelflow.errors import InputError
+from accelflow.report import Comparison
 from accelflow.workload import WorkloadWarning
 
 PATH = """
@@ -132,3 +133,25 @@ def test_a_study_warns_of_a_table_that_is_longer_than_its_simulations(tmp_path: 
     place.write_text(text.replace("requests", 'arrivals = "poisson"\nrequests'))
     study = studies.read_study(place)
     assert study.at({"config.core.count": 8}, 1).arrivals == "poisson"
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"own_arrivals": 3}, "results.own_arrivals = 3: must be a list"),
+        ({"own_arrivals": [1]}, r"results.own_arrivals\[0\] = 1: must be an object"),
+        ({"own_arrivals": [{"service": "A"}]}, r"own_arrivals\[0\].requests is left out"),
+        ({"requests_by_service": {"A": "many"}}, "requests_by_service.A = 'many': must be a whole"),
+    ],
+)
+def test_results_with_wrong_numbers_of_requests_are_refused(
+    change: dict[str, object], says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    compared(capsys, written(tmp_path, f'arrivals = {{ process = "rates", {DAY} }}'))
+    results = json.loads((tmp_path / "out" / "compare-shop.json").read_text())
+    assert Comparison.from_dict(results)
+    with pytest.raises(InputError, match=says):
+        Comparison.from_dict({**results, **change})
+    del results["own_arrivals"][0]["table"]["mean_rps"]
+    with pytest.raises(InputError, match=r"own_arrivals\[0\].table.mean_rps is left out"):
+        Comparison.from_dict(results)

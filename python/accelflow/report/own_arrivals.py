@@ -6,12 +6,29 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
+    from accelflow.report.reader import Reader
     from accelflow.report.results import Comparison
 
-__all__ = ["arrival_notes", "requests_text"]
+__all__ = ["arrival_notes", "check_loads", "requests_text"]
 
 #: The relative difference between rates that needs no note.
 _SAME: Final = 0.05
+
+
+def check_loads(root: Reader) -> None:
+    """Raise InputError for wrong numbers of requests or wrong data on arrivals in results."""
+    root.each_if_any("requests_by_service", type(root).count)
+    for row in root.items("own_arrivals") if root.has("own_arrivals") else ():
+        row.get("service", str)
+        row.count("requests")
+        if row.get("process", str) == "times":
+            row.count("listed")
+            continue
+        for key in ("from_s", "until_s", "rate_rps"):
+            row.number(key)
+        row.mapping("table")
+        for key in ("until_s", "mean_rps", "peak_rps", "peak_from_us"):
+            row.inner_if_any("table").number(key)
 
 
 def requests_text(comparison: Comparison) -> str:

@@ -16,6 +16,7 @@ from accelflow.errors import one_of, refused
 from accelflow.report.adjusted import isolates_tenants, own_overloads
 from accelflow.report.called import Called
 from accelflow.report.named import Named
+from accelflow.report.own_arrivals import check_loads
 from accelflow.report.reader import Interval, Reader, reject_repeats
 from accelflow.report.use import ServerUse
 from accelflow.report.views import Viewed, installed
@@ -391,6 +392,7 @@ class Comparison(Viewed, Named[SystemResult]):
         known = [*ORCHESTRATORS, *_in_python(root)]
         none: tuple[int, ...] = ()
         seeds = root.optional("seeds", none, Reader.counts) or (root.count("seed"),)
+        check_loads(root)
         systems = tuple(_read_system(item, known, source) for item in root.items("systems"))
         for chip in dict.fromkeys(system.chip for system in systems):
             names = [system.orchestrator for system in systems if system.chip == chip]
