@@ -455,3 +455,22 @@ def test_a_service_that_the_idle_server_never_answers_exceeds_its_limit_at_any_l
     broken = never.broken(0.8)
     assert broken is not None
     assert (broken.text, never.lateness) == ("P99 of Login", math.inf)
+
+
+def test_a_requests_waits_add_up_to_their_quantile() -> None:
+    queues = CoreQueues(cores=8, balancing="random", visits=1.0)
+    for busy in (0.3, 0.7, 0.95):
+        waiting, mean = queues.wait(busy)
+        single = mean * max(0.0, math.log(waiting / 0.01))
+        assert queues.quantile(busy, 1.0, 0.01) == pytest.approx(single)
+        # A visit that always waits: the sum of two exponential times is beyond t by (1 + t) e^-t.
+        two = queues.quantile(busy, 2.0, 0.01) / mean
+        both = waiting**2 * (1 + two) + 2 * waiting * (1 - waiting)
+        assert both * math.exp(-two) == pytest.approx(0.01)
+        found = [queues.quantile(busy, visits, 0.01) for visits in (1.0, 1.5, 2.0, 500.0, 501.0)]
+        assert found[:4] == sorted(found[:4])
+        # Beyond, the sum is taken as normal.
+        assert found[-1] == pytest.approx(found[-2], rel=0.03)
+        assert queues.quantile(busy, 1e6, 0.01) == pytest.approx(1e6 * waiting * mean, rel=0.01)
+    assert queues.quantile(0.005, 1.0, 0.01) == 0.0
+    assert queues.quantile(0.0, 1e6, 0.01) == pytest.approx(0.0, abs=1e-9)

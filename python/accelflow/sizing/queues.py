@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Final
 
 from accelflow import _native
@@ -14,6 +15,8 @@ __all__ = ["CoreQueues"]
 _BLIND: Final = ("random", "round_robin")
 #: The precision with which the root of the GI/M/1 equation is found.
 _PRECISION: Final = 1e-12
+#: The number of visits beyond which the sum of their waits is taken as normally distributed.
+_MANY: Final = 500
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,14 +58,20 @@ class CoreQueues:
         return waiting, self._scale(self._arrival_variation) / (1.0 - waiting)
 
     def quantile(self, busy_ratio: float, visits: float, share: float) -> float:
-        """Return how long at most a request waits for cores in all its `visits`, with exceptions.
+        """Return the quantile of a request's total wait for cores in all its `visits`.
 
-        `share` is the share of requests that wait longer, above 0 and below 1. Waits are taken as
+        The share `share` of requests, above 0 and below 1, waits longer. Waits are taken as
         independent. Of n visits, the number of those that wait is binomial, and the sum of k
         exponential waits has an Erlang distribution. A number of visits between two whole ones is
-        a mixture of both. The unit is a visit's mean length, and `busy_ratio` that of :meth:`wait`.
+        a mixture of both. Beyond 500 visits the sum is taken as normal. The unit is a visit's mean
+        length, and `busy_ratio` that of :meth:`wait`.
         """
         waiting, mean = self.wait(busy_ratio)
+        if visits > _MANY:
+            # A wait has the mean p and the variance 2p - p^2 if it is exponential with p, else 0.
+            deviation = math.sqrt(visits * waiting * (2.0 - waiting))
+            normal = NormalDist(visits * waiting, max(deviation, _PRECISION))
+            return max(0.0, normal.inv_cdf(1.0 - share)) * mean
         fewer = math.floor(visits)
         more = visits - fewer
 
