@@ -207,7 +207,7 @@ def watch(
 
 
 def _last_request(scenario: Scenario, service: str) -> int | None:
-    """Return the number of the last simulated request of `service`; None if there is none."""
+    """Return the largest number of a request of `service`; None if no request was simulated."""
     (system,) = simulation.run(scenario)["systems"]
     (row,) = (row for row in system["services"] if row["service"] == service)
     ended = int(row["responded"] + row["timed_out"])

@@ -43,7 +43,11 @@ impl OwnLoads {
                 row
             }));
         }
-        if found.requests.iter().all(|(_, one)| *one == found.most.0) {
+        if found
+            .requests
+            .iter()
+            .all(|(_, requests)| *requests == found.most.0)
+        {
             found.requests.clear();
         }
         let asked = (checked.resolved.requests, checked.resolved.warmup_requests);

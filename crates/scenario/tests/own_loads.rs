@@ -53,7 +53,7 @@ fn results_have_the_requests_that_ran_and_not_those_asked_for() {
     assert_eq!(counts(&long), [400, 40]);
     let row = &long["own_arrivals"][0];
     assert_eq!([&row["requests"], &row["listed"]], [400, 1_000]);
-    // Next to a service that has as many as asked for, the list's number is listed.
+    // A has the 50 requests of its list, and B the 400 of the scenario.
     let both = plain("", &[("A", &times(50)), ("B", "rate_rps = 1000.0")]);
     let both = Scenario {
         by_rate: Some(false),

@@ -34,7 +34,8 @@ impl Work {
 }
 
 impl Picked {
-    /// The mean of g^beta over these offloads; `None` if there are none or sizes are unknown.
+    /// The mean of g^beta, where g is an offload's size, over the selected offloads. `None` if none
+    /// is selected, or if sizes are unknown.
     pub(super) fn mean_work(&self) -> Option<f64> {
         let work = self.work.filter(|work| work.share > 0.0)?;
         Some(work.sum / work.share)

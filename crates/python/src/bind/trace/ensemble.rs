@@ -382,7 +382,8 @@ impl PyEnsemble {
         Ok(TraceHandle::ended(finished))
     }
 
-    /// Takes the pools, to end them; `None` if there are none, or only those of another process.
+    /// Takes the pools out, for the caller to end. `None` if they have been taken before, or if this
+    /// process is a fork of the one that has their threads.
     fn take(&self) -> Option<Arc<Pools>> {
         if is_fork_of(self.process) {
             return None;
