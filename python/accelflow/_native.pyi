@@ -1439,7 +1439,7 @@ def scenario_spans(
 ) -> int:
     """Simulate a scenario (JSON), and write its requests as spans to `path`.
 
-    Returns the number of requests. The file has a line of OTLP JSON for each request. Use
+    Returns the number of lines. The file has a line of OTLP JSON for each request. Use
     `accelflow.simulation.write_spans`. Raises AccelflowError for a scenario of several systems, and
     if the simulation or the file fails.
     """

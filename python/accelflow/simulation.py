@@ -317,9 +317,10 @@ def write_spans(
     """Simulate `scenario`, and write its requests to `path` as spans of distributed tracing.
 
     The scenario must have one orchestrator. The file has a line of JSON in OTLP's format for each
-    request, warm-up included. ``accelflow import otlp`` and OpenTelemetry's collectors read such
-    files. Requests and `progress` are the same as in :func:`run`. The file appears when it is
-    complete. Returns the number of requests.
+    request, warm-up included. Requests that services send to each other have lines of their own.
+    ``accelflow import otlp`` and OpenTelemetry's collectors read such files. Requests and
+    `progress` are the same as in :func:`run`. The file appears when it is complete. Returns the
+    number of lines.
 
     Raises InputError for a value that is not allowed and for a file that cannot be written, and
     AccelflowError for several orchestrators and if the simulation fails.

@@ -1,7 +1,8 @@
 //! Export of simulated requests as spans: OTLP in lines of JSON, one for each request.
 //!
 //! A request is a server span of its service. Each wait for an answer is a client span from the
-//! sending of the message to the answer, or to the time-out, which is an error. From the attributes
+//! sending of the message to the answer, or to the time-out, which is an error. If a simulated
+//! service answers, the client span is the parent of that service's server span. From the attributes
 //! of the client span, an import can tell which trace receives the answer. The attribute
 //! `accelflow.detached = true` means that the request does not wait for the answer. Each phase of
 //! application logic is an internal span with `accelflow.application = true`, by which an import
@@ -20,7 +21,26 @@ pub struct SpanWriter<W> {
     out: W,
     services: Vec<Shown>,
     open: HashMap<(usize, u64), Request>,
+    /// The places of requests that services have sent to each other and that have not arrived.
+    called: HashMap<(usize, u64), Place>,
     written: u64,
+}
+
+/// The place of a request in a trace of spans.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    trace: u128,
+    /// The ID of the request's server span.
+    id: u64,
+    /// The ID of the client span that has sent the request; 0 for a request of a client.
+    parent: u64,
+}
+
+impl Place {
+    /// The ID of the span of the part of the request with this index.
+    fn part(&self, index: usize) -> u64 {
+        self.id.wrapping_add(index as u64 + 1)
+    }
 }
 
 /// A request's wait for the answer to a message that it has sent.
@@ -53,6 +73,7 @@ struct Shown {
 /// A request without a response yet, or with missing answers of detached chains.
 #[derive(Debug)]
 struct Request {
+    place: Place,
     arrived_ns: u64,
     /// The time of the response, in ns, and whether the response is an error; `None` before the
     /// response.
@@ -84,6 +105,7 @@ impl<W: Write> SpanWriter<W> {
             out,
             services: services.iter().map(Shown::of).collect(),
             open: HashMap::new(),
+            called: HashMap::new(),
             written: 0,
         }
     }
@@ -100,10 +122,45 @@ impl<W: Write> SpanWriter<W> {
         self
     }
 
-    /// Records that request `request` to the service with index `service` arrives `at_ns` ns after
-    /// the start of the simulation.
+    /// Records that request `request` of a client to the service with index `service` arrives
+    /// `at_ns` ns after the start of the simulation.
     pub fn arrived(&mut self, service: usize, request: u64, at_ns: u64) {
+        let place = Place {
+            trace: (service as u128 + 1) << 64 | (u128::from(request) + 1),
+            id: 1,
+            parent: 0,
+        };
+        self.begins(service, request, at_ns, place);
+    }
+
+    /// Records that the message that a request has just sent is the request `callee.1` to the
+    /// service with index `callee.0`. Call it directly after [`SpanWriter::sent`].
+    pub fn called(&mut self, service: usize, request: u64, callee: (usize, u64)) {
+        let Some(open) = self.open.get(&(service, request)) else {
+            return;
+        };
+        let Some(last) = open.spans.len().checked_sub(1) else {
+            return;
+        };
+        let place = Place {
+            trace: open.place.trace,
+            id: callee.1,
+            parent: open.place.part(last),
+        };
+        self.called.insert(callee, place);
+    }
+
+    /// Records that request `request`, which another service has sent ([`SpanWriter::called`]),
+    /// arrives at the service with index `service`, `at_ns` ns after the start of the simulation.
+    pub fn invoked(&mut self, service: usize, request: u64, at_ns: u64) {
+        if let Some(place) = self.called.remove(&(service, request)) {
+            self.begins(service, request, at_ns, place);
+        }
+    }
+
+    fn begins(&mut self, service: usize, request: u64, at_ns: u64, place: Place) {
         let new = Request {
+            place,
             arrived_ns: at_ns,
             ended: None,
             spans: Vec::new(),
@@ -260,8 +317,7 @@ impl<W: Write> SpanWriter<W> {
         let Some((ended_ns, error)) = open.ended else {
             return Ok(());
         };
-        let trace = (service as u128 + 1) << 64 | (u128::from(request) + 1);
-        let line = self.services[service].line(trace, &open, ended_ns, error);
+        let line = self.services[service].line(&open, ended_ns, error);
         serde_json::to_writer(&mut self.out, &line)?;
         self.written += 1;
         self.out.write_all(b"\n")
@@ -305,7 +361,8 @@ impl Shown {
     }
 
     /// A line of a request: an `ExportTraceServiceRequest`.
-    fn line(&self, trace: u128, request: &Request, ended_ns: u64, error: bool) -> Value {
+    fn line(&self, request: &Request, ended_ns: u64, error: bool) -> Value {
+        let place = request.place;
         let attributes = vec![
             ("rpc.system", json!("accelflow")),
             (
@@ -320,7 +377,7 @@ impl Shown {
         let kind = 2;
         let times = (request.arrived_ns, ended_ns);
         let mut spans = vec![span(
-            (trace, 1, 0),
+            (place.trace, place.id, place.parent),
             &self.name,
             kind,
             times,
@@ -328,7 +385,7 @@ impl Shown {
             error,
         )];
         for (index, part) in request.spans.iter().enumerate() {
-            let ids = (trace, index as u64 + 2, 1);
+            let ids = (place.trace, place.part(index), place.id);
             spans.push(self.part(ids, part, ended_ns));
         }
         let resource = attributes_of(vec![("service.name", json!(self.name))]);

@@ -16,7 +16,8 @@ use crate::setup::Setup;
 
 impl Checked {
     /// Simulates the scenario, which must have one system and one chip. Writes the spans of all
-    /// requests with a response to `out`, those of the warm-up included. The format is OTLP
+    /// requests with a response to `out`, those of the warm-up and those that services send to each
+    /// other included. The format is OTLP
     /// (OpenTelemetry), one line of JSON per request. Returns the number of written requests.
     /// `progress` is called as in [`Checked::run_beside`]; if it returns `false`, the result is
     /// `None`, and `out` has part of the spans.
@@ -93,10 +94,15 @@ impl<W: Write> Observer for Spans<'_, W> {
         };
         match seen.what {
             RequestEvent::Arrived => self.writer.arrived(service, request, at),
+            RequestEvent::Invoked => self.writer.invoked(service, request, at),
             RequestEvent::Application(time) => {
                 self.writer.application(service, request, at, ns(time));
             }
             RequestEvent::Sent(awaited) => self.writer.sent(service, request, at, wait(awaited)),
+            RequestEvent::Called {
+                service: callee,
+                request: number,
+            } => self.writer.called(service, request, (callee, number)),
             RequestEvent::Answered(awaited) => {
                 let written = self.writer.answered(service, request, at, wait(awaited));
                 self.keep(written);

@@ -2,6 +2,7 @@
 //! workload is the one that was simulated.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use std::collections::HashMap;
 use std::io::Cursor;
 
 use accelflow_import::{Imported, Kind, Options, import_streams};
@@ -14,6 +15,11 @@ use accelflow_workload::suites::{Suite, social_network};
 use serde_json::{Value, json};
 
 fn round_trip(scenario: Value, options: &str) -> Imported {
+    import(spans(scenario), options)
+}
+
+/// The lines of the spans of a scenario.
+fn spans(scenario: Value) -> Vec<u8> {
     let checked = Scenario::from_json(&scenario.to_string())
         .unwrap()
         .check()
@@ -23,7 +29,12 @@ fn round_trip(scenario: Value, options: &str) -> Imported {
         .write_spans(&mut spans, &|_, _| true)
         .unwrap()
         .unwrap();
-    assert!(written > 0);
+    let lines = spans.iter().filter(|&&byte| byte == b'\n').count();
+    assert!(written > 0 && written == lines as u64, "{written}, {lines}");
+    spans
+}
+
+fn import(spans: Vec<u8>, options: &str) -> Imported {
     let file = Ok(("spans".to_owned(), Cursor::new(spans)));
     import_streams(Kind::Otlp, [file], &Options::from_json(options).unwrap()).unwrap()
 }
@@ -226,4 +237,110 @@ fn a_call_that_nobody_waits_for_comes_back_as_one() {
     );
     assert!(close(&path[5]["cpu_us"], 10.0), "{path}");
     assert_eq!(imported.report["dropped"], json!([]));
+}
+
+/// A front that calls Stock with and without waiting; Stock, on another server, calls Price.
+fn shop() -> Value {
+    let facts = "facts = { T10 = { exception = 0, compressed = 0 } }";
+    let begin = "{ trace = 'T1', facts = { T1 = { compressed = 0 } } }";
+    let text = format!(
+        "schema = 'accelflow.workload/1'\nname = 'shop'\n\
+         [defaults]\nnetwork = {{ constant_us = 12 }}\n\
+         [[services]]\nname = 'Front'\nserver = 'web'\nrate_rps = 300\n\
+         path = [{begin}, {{ cpu_us = 30 }}, {{ trace = 'T9', calls = 'Stock', {facts} }},\n\
+         {{ cpu_us = 20 }}, {{ trace = 'T9', calls = 'Price', detached = true, {facts} }},\n\
+         {{ cpu_us = 80 }}, {{ trace = 'T2' }}]\n\
+         [[services]]\nname = 'Stock'\nserver = 'back'\n\
+         path = [{begin}, {{ cpu_us = 40 }}, {{ trace = 'T9', calls = 'Price', {facts} }},\n\
+         {{ cpu_us = 50 }}, {{ trace = 'T2' }}]\n\
+         [[services]]\nname = 'Price'\nserver = 'back'\n\
+         path = [{begin}, {{ cpu_us = 60 }}, {{ trace = 'T2' }}]\n"
+    );
+    let read = accelflow_workload::file::read(&text, "shop").unwrap();
+    json!({
+        "workload": read.workload, "orchestrators": ["accelflow"], "requests": 300, "profile": "paper",
+    })
+}
+
+#[test]
+fn services_that_services_call_come_back() {
+    let imported = import(spans(shop()), r#"{"name": "shop", "strict": true}"#);
+    assert_eq!(imported.report["dropped"], json!([]));
+    let services = imported.workload["services"].as_array().unwrap();
+    assert_eq!(services.len(), 3, "{services:#?}");
+    let front = service(&imported, "Front");
+    assert!(error(&front["rate_rps"], 300.0) < 0.15, "{front:#}");
+    let path = &front["path"];
+    assert_eq!(path[2]["calls"], json!("Stock"), "{path:#}");
+    assert_eq!(path[4]["calls"], json!("Price"), "{path:#}");
+    assert_eq!(path[4]["detached"], json!(true), "{path:#}");
+    let stock = service(&imported, "Stock");
+    assert_eq!(
+        stock.get("rate_rps"),
+        None,
+        "only Front calls it: {stock:#}"
+    );
+    assert_eq!(stock["path"][2]["calls"], json!("Price"), "{stock:#}");
+    for (phase, cpu_us) in [
+        (&path[1], 30.0),
+        (&path[3], 20.0),
+        (&path[5], 80.0),
+        (&stock["path"][1], 40.0),
+        (&stock["path"][3], 50.0),
+        (&service(&imported, "Price")["path"][1], 60.0),
+    ] {
+        assert!(
+            error(&phase["cpu_us"], cpu_us) < 1e-3,
+            "{phase} for {cpu_us}"
+        );
+    }
+}
+
+#[test]
+fn a_called_request_lies_within_the_call_in_the_same_trace() {
+    let lines = String::from_utf8(spans(shop())).unwrap();
+    let mut all = HashMap::new();
+    let mut servers = Vec::new();
+    for line in lines.lines() {
+        let line: Value = serde_json::from_str(line).unwrap();
+        for span in line["resourceSpans"][0]["scopeSpans"][0]["spans"]
+            .as_array()
+            .unwrap()
+        {
+            let text = |key: &str| span[key].as_str().unwrap().to_owned();
+            let time = |key: &str| text(key).parse::<u64>().unwrap();
+            let times = (time("startTimeUnixNano"), time("endTimeUnixNano"));
+            let key = (text("traceId"), text("spanId"));
+            assert!(all.insert(key, times).is_none(), "an ID of its own: {span}");
+            if span["kind"] == 2 {
+                servers.push((text("traceId"), text("parentSpanId"), text("name"), times));
+            }
+        }
+    }
+    let mut called = HashMap::from([("Stock", 0), ("Price", 0)]);
+    for (trace, parent, name, (from, to)) in &servers {
+        if name == "Front" {
+            assert_eq!(parent, "");
+            continue;
+        }
+        let (sent, answered) = all[&(trace.clone(), parent.clone())];
+        let network = if name == "Stock" { 12_000 } else { 0 };
+        assert!(
+            *from >= sent + network,
+            "{name} begins at {from}, sent at {sent}"
+        );
+        if answered > sent {
+            assert!(
+                answered >= to + network,
+                "{name} ends at {to}, answered at {answered}"
+            );
+        }
+        *called.get_mut(name.as_str()).unwrap() += 1;
+    }
+    let front = servers.iter().filter(|server| server.2 == "Front").count();
+    assert!(
+        front > 200 && called["Stock"] >= front,
+        "{front}, {called:?}"
+    );
+    assert!(called["Price"] > called["Stock"] * 3 / 2, "{called:?}");
 }

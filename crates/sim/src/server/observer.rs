@@ -43,12 +43,23 @@ pub struct Seen {
 /// The kinds of events of a simulated request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RequestEvent {
-    /// The request has arrived from a client. Requests from other services have no such event.
+    /// The request has arrived from a client.
     Arrived,
+    /// The request has arrived from another service, which has announced it with
+    /// [`RequestEvent::Called`].
+    Invoked,
     /// A phase of application logic, which took this core time, has ended.
     Application(Time),
     /// The request has sent a message, and waits for the answer.
     Sent(Awaited),
+    /// The message of the preceding [`RequestEvent::Sent`] of this request is a request to a
+    /// simulated service.
+    Called {
+        /// Index, in the plan, of the called service.
+        service: usize,
+        /// The ID of the sent request, as in [`Seen::request`].
+        request: u64,
+    },
     /// The answer for which the request waited has arrived.
     Answered(Awaited),
     /// The answer for which the request waited has not arrived in time

@@ -6,6 +6,7 @@ use accelflow_units::Time;
 use crate::plan::ChainPlan;
 use crate::server::engine::Engine;
 use crate::server::error::Failure;
+use crate::server::observer::RequestEvent;
 use crate::server::parts::round_trip;
 use crate::server::state::{
     CallMessage, Caller, Envelope, Event, Invocation, Job, JobId, RequestId,
@@ -24,6 +25,10 @@ impl Engine<'_> {
     pub(crate) fn call(&mut self, id: JobId, callee: usize, now: Time) {
         let server = self.run.plan.services[callee].server;
         let number = self.called_number(self.jobs.get(id));
+        self.show(self.jobs.get(id).request, now, |_| RequestEvent::Called {
+            service: callee,
+            request: number,
+        });
         let [there, back] = self.times_on_network(self.jobs.get(id), server, number);
         let due = now + self.run.config.tcp.timeout;
         let caller = self.calls.begin(id, due, back);
@@ -101,6 +106,7 @@ impl Engine<'_> {
         self.measures.enter(now);
         self.read_use(now);
         let id = self.requests.insert(request);
+        self.show(id, now, |_| RequestEvent::Invoked);
         self.start_phase(id, now)
     }
 
