@@ -42,7 +42,7 @@ pub(crate) struct Leg {
     /// Whether the next operation receives a message.
     pub receives: bool,
     /// The core time of the next operation as a function of the message's size. `None` if there is
-    /// no next operation, or if its core time depends on more.
+    /// no next operation, or if its core time depends on more than this size.
     pub law: Option<Law>,
     /// The accelerator of the previous operation. `None` at the start of a trace, in an arm of a
     /// fork, after a join, and if several accelerators may come before.

@@ -28,8 +28,9 @@ const DRAWS: u64 = 256;
 type Shares = (f64, u64);
 
 impl SizedSpeedups {
-    /// Returns the dependence on a server with `config`, where the mean is that of the services of
-    /// `plan` with the indices `services`. `None` if speedups do not depend on sizes.
+    /// Creates the dependence for a server with the parameters `config`. The stated speedup is the
+    /// mean over the operations of those services of `plan` that have the indices `services`.
+    /// `None` if speedups do not depend on sizes.
     pub fn new(
         config: &Config,
         plan: &Plan,
@@ -67,9 +68,10 @@ impl SizedSpeedups {
         self.endless[accel.index()] * share(size, self.half)
     }
 
-    /// Returns how many times as long as with the mean speedup the operations of `chain` take, by
-    /// [`Accel::index`]. The result is a mean over the sizes of drawn messages, weighted by the
-    /// operations' times on a core; 1 for accelerators that the most common path does not call.
+    /// Returns, for each accelerator by [`Accel::index`], the time of its operations in `chain`
+    /// divided by their time with the mean speedup. The quotient is a mean over the sizes of drawn
+    /// messages, weighted by the operations' times on a core; 1 for accelerators that the most
+    /// common path does not call.
     pub fn slowdowns(&self, plan: &Plan, chain: &ChainPlan) -> [f64; Accel::MOST] {
         let mut sums = [(0.0, 0.0); Accel::MOST];
         each_operation(plan, chain, &mut |accel, operation| {

@@ -54,9 +54,10 @@ pub(crate) struct WindowEnd {
 /// How many requests are in the server. Detached chains count as requests.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Inside {
-    /// Number of requests that do not wait for remote sides, called services or pauses alone. They
-    /// use resources of the server, or wait for them.
+    /// Number of requests that use resources of the server, or wait for them. Requests that only
+    /// wait for remote sides, called services or pauses do not count.
     pub at_work: usize,
-    /// Number of requests that these hold up: themselves, and those whose calls they answer.
+    /// Number of the requests in `at_work` and their callers: the requests of the server that wait,
+    /// directly or through other calls, for responses of the requests in `at_work`.
     pub held: usize,
 }

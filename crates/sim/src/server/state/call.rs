@@ -21,8 +21,8 @@ pub(crate) struct Invocation {
     /// ID of the request among those of the called service. The request's random numbers are
     /// derived from it.
     pub number: u64,
-    /// Whether statistics count the client's request that caused the call: it arrived after the
-    /// warm-up.
+    /// Whether statistics include the call: true if the client's request that caused the call
+    /// arrived after the warm-up and is among the counted requests of its load.
     pub measured: bool,
     /// The call that the response to this request answers.
     pub caller: Caller,

@@ -24,14 +24,15 @@ pub(crate) struct Request {
     pub phase: u16,
     /// Number of executions of traces in the current phase that have not ended.
     pub outstanding: u16,
-    /// Number of those executions that wait for a message or for the time to start again. A request
-    /// on its way from its client counts as one.
+    /// Number of the executions in `outstanding` that wait for a message or for the time to start
+    /// again. A request on its way from its client counts as one execution.
     pub remote: u16,
     /// Index of the core that handles the request.
     pub core: CoreId,
     /// Whether an operation of LdB has chosen the core.
     pub balanced: bool,
-    /// Whether statistics count the request: it arrived after the warm-up.
+    /// Whether statistics include the request: true if it, or the client's request that caused it,
+    /// arrived after the warm-up and is among the counted requests of its load.
     pub measured: bool,
     /// Whether the response has been sent.
     pub responded: bool,
