@@ -75,8 +75,8 @@ pub struct Comparison<'c> {
     /// the services of the plan; 1 for services without an entry. A service with the factor 0 must
     /// have its own arrival process, or other services must call it.
     pub rate_shares: &'c [f64],
-    /// Number of requests that clients send to each service, including the warm-up. A list of
-    /// arrival times in `own_arrivals` may end earlier.
+    /// Number of requests that clients send to each service, including the warm-up; fewer if
+    /// `own_arrivals` has a shorter list of arrival times for the service.
     pub requests: u64,
     /// Number of each service's first requests that the statistics leave out. If `own_arrivals`
     /// has a list of arrival times for a service, at most a tenth of the list is left out.
@@ -127,16 +127,18 @@ pub struct Comparison<'c> {
 
 impl Comparison<'_> {
     /// Returns the number of requests that statistics count for the service with index `service` in
-    /// the plan: all requests from clients except the warm-up. If `own_arrivals` has a list of
-    /// arrival times for the service, the list may be shorter, and fewer requests are then counted.
+    /// the plan: all requests from clients except the warm-up. The number is only an estimate if
+    /// `own_arrivals` has a list of arrival times for the service, or if clients never call the
+    /// service; [`Comparison::planned`] is exact.
     pub fn counted(&self, service: usize) -> u64 {
         let requests = self.of_service(service, self.requests);
         requests.saturating_sub(self.of_service(service, self.warmup))
     }
 
     /// Returns how many requests clients send to the service with the index `service`, and how many
-    /// of these are its warm-up, as a pair; zeros for a service that only other services call. A
-    /// list of arrival times may have fewer requests than `requests`.
+    /// of these are its warm-up, as a pair; zeros for a service that only other services call. If
+    /// `own_arrivals` has a list of arrival times for the service, the list's length limits both
+    /// numbers.
     pub fn planned(&self, service: usize) -> (u64, u64) {
         let of_service = |requests| self.of_service(service, requests);
         match self.own_arrivals.get(service) {

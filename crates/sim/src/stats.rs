@@ -146,14 +146,12 @@ pub struct BreakdownSum {
 }
 
 impl BreakdownSum {
-    /// Returns the time that all requests together spent on `part`; the longest [`Time`] if it is
-    /// longer.
+    /// Returns the time that all requests together spent on `part`, at most [`Time::MAX`].
     pub fn of(&self, part: Part) -> Time {
         time_of(self.parts_ps[part as usize])
     }
 
-    /// Returns the sum of all parts, which is the sum of the response times; the longest [`Time`] if
-    /// it is longer.
+    /// Returns the sum of all parts, which is the sum of the response times, at most [`Time::MAX`].
     pub fn total(&self) -> Time {
         time_of(self.parts_ps.iter().sum())
     }
@@ -244,7 +242,7 @@ pub struct ServiceStats {
     /// entry to change places with, over the whole run.
     pub expected_late: u64,
     /// Number of requests from clients that were answered with an error, over the whole run. Traces
-    /// such as T6, T7 and T10 report errors, and so does a chain whose last attempt failed.
+    /// such as T6, T7 and T10 report errors, and so does a chain whose last allowed attempt failed.
     pub errors: u64,
     /// Response times of the requests from clients after the warm-up, including those answered with
     /// an error.
@@ -255,7 +253,7 @@ pub struct ServiceStats {
     /// arrived.
     pub measured: Option<(Time, Time)>,
     /// Number of responses that clients got between the first and the last arrival after the
-    /// warm-up.
+    /// warm-up, late responses to requests of the warm-up included.
     pub completed_in_window: u64,
     /// Number of fallbacks of traces, by reason, over the whole run; reasons that did not occur are
     /// missing.
@@ -272,8 +270,9 @@ pub struct ServiceStats {
     pub calls: CallStats,
     /// Number of attempts of chains that followed a failed attempt, over the whole run.
     pub retries: u64,
-    /// Number of chains whose last attempt failed, over the whole run. The request of such a chain
-    /// was answered with an error, unless it already had its response or the chain was detached.
+    /// Number of chains whose last allowed attempt failed, over the whole run. The request of such
+    /// a chain was answered with an error, unless it already had its response or the chain was
+    /// detached.
     pub gave_up: u64,
 }
 
@@ -347,8 +346,8 @@ pub struct AccelStats {
     /// The largest number of entries of one input queue that were in use at once, over the whole
     /// run.
     pub peak_input: usize,
-    /// Share of this type's operations, 0 to 1, that were turned away because queues were full, over
-    /// the whole run. A core then executed the operation and the rest of the trace.
+    /// Share of the operations sent to this type, 0 to 1, that were turned away because queues were
+    /// full, over the whole run. A core then executed the operation and the rest of the trace.
     pub denied: f64,
 }
 
@@ -387,9 +386,9 @@ pub struct TenantStats {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Saturation {
     /// The name of the limiting resource: the busiest of the resources whose backlog grew or whose
-    /// queues were full. If there is no such resource, the one with the longest queue. If all
-    /// accelerators share a queue that turned operations away, and no such resource was used half
-    /// of the time, `manager's queue`.
+    /// queues were full or, if there is none, the resource with the longest queue. If all
+    /// accelerators share a queue that turned operations away, and that resource was busy for less
+    /// than half of the window, the name is `manager's queue` instead.
     pub cause: String,
     /// Utilization of the limiting resource in the measured window, 0 to 1.
     pub utilization: f64,
@@ -397,8 +396,8 @@ pub struct Saturation {
     /// beginning and at the end of the measured window.
     pub waiting: (usize, usize),
     /// Number of operations that the limiting resource turned away in the measured window because
-    /// queues were full; 0 unless the resource is an accelerator or the manager's queue. What that
-    /// queue turned away counts for no accelerator.
+    /// queues were full; 0 unless the resource is an accelerator or the manager's queue. Operations
+    /// that the manager's queue turned away do not count as turned away by an accelerator.
     pub turned_away: u64,
     /// The name of the resource with the longest queue at the end of the measured window; empty if
     /// all are empty.
@@ -512,13 +511,13 @@ pub struct SimulationResult {
     pub data: DataStats,
     /// The time for which orchestration occupied hardware, over the whole run.
     pub orchestration: Orchestration,
-    /// The resource that limits the server, if the server is saturated; else `None`. In a saturated
-    /// server, many requests use resources or wait for them at the end of the measured window: more
-    /// than 100, and more than two for each core. With the requests of the server whose calls they
-    /// answer, they are more than 5 % of the number of requests whose response times count.
-    /// Requests that wait only for remote sides, for the responses of other requests or for the
-    /// time of the next attempt do not count themselves, and neither do requests on their way from
-    /// their clients. A server for whose resources nothing waits is not saturated.
+    /// The resource that limits the server; `None` unless the server is saturated. A server is
+    /// saturated if, at the end of the measured window, more than 100 requests and more than two
+    /// for each core use resources of the server or wait for them. In addition, these requests and
+    /// the requests of the server that wait for their responses must be more than 5 % of the
+    /// requests whose response times count. Not included are requests that wait only for remote
+    /// sides, for called services or for their next attempt, and requests on their way from their
+    /// clients. If nothing waits for any resource, the server is not saturated.
     pub saturated: Option<Saturation>,
     /// Length of the measured window, which begins at the end of the warm-up and ends at the last
     /// counted arrival.

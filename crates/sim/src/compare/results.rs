@@ -18,8 +18,8 @@ pub struct ServiceResult {
     /// The name of the service.
     pub service: String,
     /// Arrival rate of the requests after the warm-up, in requests per second. Requests without a
-    /// response are included. `None` if it cannot be known: all of them arrived at the same time, or fewer than
-    /// two arrived. 0 if clients never call the service.
+    /// response are included. `None` if fewer than two requests arrived after the warm-up, or all
+    /// at the same time; 0 if clients never call the service.
     pub offered_rps: Option<f64>,
     /// Number of requests after the warm-up that have a response time.
     pub completed: u64,
@@ -42,8 +42,9 @@ pub struct ServiceResult {
     /// [`Comparison::samples`](crate::compare::Comparison::samples). The requests are evenly spaced
     /// in the order of arrival, and listed in the order of their responses.
     pub samples: Vec<Sample>,
-    /// Number of responses per second between the first and the last arrival after the warm-up;
-    /// `None` if the arrival rate cannot be known. 0 if clients never call the service.
+    /// Number of responses per second between the first and the last arrival after the warm-up.
+    /// Late responses to requests of the warm-up count too. `None` if `offered_rps` is `None`; 0 if
+    /// clients never call the service.
     pub throughput_rps: Option<f64>,
     /// Utilization of the server's cores in the measured window, 0 to 1; 1 if cores poll flags
     /// continuously.
@@ -58,8 +59,9 @@ pub struct ServiceResult {
     /// processing element: the mean over the instances of each accelerator type, 0 to 1, indexed
     /// by [`Accel::index`].
     pub accelerator_any_busy: [f64; Accel::MOST],
-    /// Share of each accelerator type's operations that were turned away because queues were full,
-    /// over the whole run: 0 to 1, indexed by [`Accel::index`].
+    /// Share of the operations sent to each accelerator type that were turned away because queues
+    /// were full, over the whole run: 0 to 1, indexed by [`Accel::index`]. A core then executed the
+    /// operation and the rest of the trace.
     pub accelerator_denied: [f64; Accel::MOST],
     /// Share of each accelerator type's operations that a core executed, over the whole run: 0 to
     /// 1, indexed by [`Accel::index`]. Cores execute operations after a fallback, or all operations
@@ -76,8 +78,9 @@ pub struct ServiceResult {
     /// The SLO (longest acceptable response time) of the service; `None` without an SLO, and if
     /// `idle_unanswered`.
     pub within: Option<Time>,
-    /// Whether the SLO is a multiple of the response time on an idle server that answers no request
-    /// of the service. All requests then count as late in `slo`.
+    /// Whether the SLO is unknown: it is a multiple of the response time on an idle server, but
+    /// even an idle server answers no request of the service. All requests then count as late in
+    /// `slo`.
     pub idle_unanswered: bool,
     /// Number of requests that ended without a response because a message did not arrive in time or
     /// was refused for lack of memory, over the whole run. These requests have no response time.
@@ -102,8 +105,8 @@ pub struct ServiceResult {
     /// ([`Saturation::cause`](crate::stats::Saturation::cause)); `None` unless requests arrived
     /// faster than the server completed them.
     pub saturated: Option<String>,
-    /// Mean number of instructions that an output dispatcher executed per operation, over the whole
-    /// run; `None` without operations.
+    /// Mean number of instructions that output dispatchers executed for an operation that they
+    /// handled, over the whole run; `None` if they handled none.
     pub dispatcher_instructions: Option<f64>,
     /// The sum of the response times after the warm-up, broken down by what the time was spent on
     /// ([`Part`](crate::stats::Part)).
@@ -117,8 +120,8 @@ pub struct ServiceResult {
     /// How many requests this service sent to other services, and how these requests ended, over
     /// the whole run.
     pub calls: CallStats,
-    /// Number of repeated attempts of chains, and number of chains whose last attempt failed, over
-    /// the whole run.
+    /// Number of repeated attempts of chains, and number of chains whose last allowed attempt
+    /// failed, over the whole run.
     pub retries: (u64, u64),
 }
 
