@@ -92,7 +92,7 @@ pub struct ChainPlan {
     pub calls: Option<usize>,
     /// How the chain fails and is retried; `None` if the chain never fails.
     pub retry: Option<Retry>,
-    /// Whether neither the phase nor the response of the request waits for the chain to end.
+    /// Whether the chain is detached: neither its phase nor the response waits for its end.
     pub detached: bool,
     place: (u16, u16),
     operations: Vec<Option<OperationPlan>>,
@@ -408,8 +408,8 @@ impl ChainPlan {
     /// Returns the size of the message after parallel arms of a trace have joined, for the
     /// operation of `accel` that follows in the trace at `trace`. `message` and `form` are the size
     /// and the form of the first arm's message; `input` is the size of the data of all arms
-    /// together. The result is `message`, scaled so that the operation reads `input` bytes. It is
-    /// `message` itself if the operation has recorded sizes, which include the data of all arms.
+    /// together. The result is `message`, scaled so that the operation reads `input` bytes. If the
+    /// operation has recorded sizes, which include all arms, the result is `message` unscaled.
     pub fn joined(
         &self,
         trace: AtmAddress,

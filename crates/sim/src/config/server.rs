@@ -72,19 +72,19 @@ impl Config {
         }
     }
 
-    /// Returns whether the time of an operation on the accelerator `accel` is its time on a core
-    /// divided by a speedup: whether it has neither a fixed time nor a rate in a whole RPC
-    /// processor.
+    /// Returns whether the time of an operation on the accelerator `accel` is the operation's time
+    /// on a core divided by a speedup. `false` if `accel` has a fixed time per operation, and for
+    /// Ser and Dser if the RPC accelerator serializes payloads ([`super::RpcProcessor::Whole`]).
     pub fn is_sped_up(&self, accel: Accel) -> bool {
         self.element_of(accel) == accel && self.fixed(accel).is_none()
     }
 
     /// Returns the time of an operation on the accelerator `accel`: `on_core`, its time on a core
     /// of the base server, divided by the accelerator's speedup. If the accelerator has a fixed
-    /// time per operation, returns the fixed time instead. The speedup is the mean of the chip:
-    /// neither its dependence on payload sizes
-    /// ([`speedup_half`](super::AcceleratorConfig::speedup_half)) nor a speedup that a workload
-    /// states is considered.
+    /// time per operation, returns the fixed time instead. The speedup is the mean that the chip
+    /// states. Its dependence on payload sizes
+    /// ([`speedup_half`](super::AcceleratorConfig::speedup_half)) is ignored, and so is a speedup
+    /// that a workload states.
     pub fn accelerated(&self, accel: Accel, on_core: Time) -> Time {
         let by_speedup = || on_core.scale(1.0 / self.accelerator.speedup[accel.index()]);
         self.fixed(accel).unwrap_or_else(by_speedup)

@@ -17,8 +17,8 @@ pub struct Decision {
     pub instructions: u64,
     /// The work of the central hardware manager; `None` if the manager is not involved.
     pub manager: Option<ManagerVisit>,
-    /// Time for which the request's core handles the completion, such as an interrupt and the
-    /// submission of the next operation. The trace continues only afterwards.
+    /// Time for which the request's core handles the completion, for example with an interrupt and
+    /// the submission of the next operation. The trace continues only afterwards.
     pub core: Time,
     /// Time for which the request's core handles the completion while the trace waits for a message
     /// anyway. The trace is not delayed.

@@ -122,8 +122,8 @@ pub enum HardwareEvent {
     /// A processing element of this accelerator becomes free.
     Freed(UnitName),
     /// The output dispatcher of this accelerator instance starts to handle an entry of the output
-    /// queue. If [`Activity::of`] is `None`, the dispatcher becomes idle. The share in the name is
-    /// 0, since all shares of an instance have one output dispatcher.
+    /// queue or, if [`Activity::of`] is `None`, becomes idle. The share in the name is 0, since all
+    /// shares of an instance have one output dispatcher.
     Dispatches(UnitName),
     /// An A-DMA engine starts a transfer, which will end at this simulated time.
     Moves(Time),

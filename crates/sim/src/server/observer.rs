@@ -64,14 +64,14 @@ pub enum RequestEvent {
     Answered(Awaited),
     /// The answer for which the request waited has not arrived in time
     /// ([`TcpConfig::timeout`](crate::config::TcpConfig::timeout)). If the request has no response
-    /// yet, [`RequestEvent::Terminated`] follows when its core learns of it.
+    /// yet, [`RequestEvent::Terminated`] follows when the request's core learns of the time-out.
     TimedOut(Awaited),
     /// The request was answered with a response.
     Responded {
         /// Whether the response is an error.
         error: bool,
-        /// Index of the chain that has sent the response, within the request's current phase;
-        /// `None` if no chain has sent a response.
+        /// Index, within the request's current phase, of the chain that has sent the response;
+        /// `None` if the request is answered at the end of a last phase that sends no message.
         chain: Option<usize>,
     },
     /// The request has ended without a response, because a message did not arrive in time or was

@@ -33,11 +33,11 @@ pub struct Load {
     pub arrivals: ArrivalProcess,
     /// Number of requests of the load: the warm-up and the requests that statistics cover. When all
     /// of them have arrived, further requests keep up the load until those of all other loads have
-    /// arrived (a list of times has no further requests). Statistics leave the further requests out,
-    /// unless they are stated to cover the whole run.
+    /// arrived (a list of times has no further requests). Only statistics that are stated to cover
+    /// the whole run include the further requests.
     pub requests: u64,
-    /// Number of requests at the beginning that form the warm-up; less than `requests`. Statistics
-    /// leave these requests out, unless they are stated to cover the whole run.
+    /// Number of requests at the beginning that form the warm-up; less than `requests`. Only
+    /// statistics that are stated to cover the whole run include these requests.
     pub warmup: u64,
     /// The ID of the tenant that sends the requests. Tenants have separate limits on running
     /// traces, and processing elements wipe their state between tenants (AccelFlow, section IV.D).

@@ -27,8 +27,8 @@ pub struct CoreConfig {
     pub transform_per_kib: Time,
     /// How the load balancer LdB chooses the core that handles a request.
     pub balancing: Balancing,
-    /// Number of requests that [`Balancing::Affinity`] remembers for each core: it keeps the services
-    /// of the latest requests that LdB gave to the core.
+    /// Number of requests that [`Balancing::Affinity`] remembers for each core: the latest requests
+    /// that LdB gave to the core. Only their services are kept.
     pub function_map_depth: usize,
     /// How a core that executes the load balancer LdB in software chooses the core of the request.
     pub software_balancing: SoftwareBalancing,
@@ -135,7 +135,7 @@ impl InterruptPolicy {
 }
 
 /// When a core checks the flags in memory by which accelerators report that a trace (a sequence of
-/// operations) has ended (AccelFlow, section IV.A). The core handles a flag that it finds set after
+/// operations) has ended (AccelFlow, section IV.A). A core that finds a flag set handles it after
 /// the tasks that already wait for the core.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FlagChecks {

@@ -13,7 +13,8 @@ pub struct ReliefConfig {
     pub occupancy: Time,
     /// Number of entries of the manager's queue, which all accelerators share.
     pub queue_entries: usize,
-    /// Deadline of a request, as a multiple of its service's execution time on an idle server.
+    /// Time from the arrival of a request at the server to its deadline, as a multiple of the
+    /// execution time of the request's service on an idle server.
     pub deadline: f64,
     /// Who resolves branches, transforms payloads, and moves payloads that are larger than a queue
     /// entry can hold: a core or the manager.
