@@ -131,8 +131,9 @@ impl RpcLayer {
     }
 
     /// The cycles per request for which the accelerator works under `design`. Under
-    /// [`Design::PayloadOnly`], the accelerator does payloads but no headers. Payloads are then
-    /// assumed to take the same part of its cycles for payloads and headers as in software.
+    /// [`Design::PayloadOnly`], the accelerator does payloads but no headers. The payloads' share
+    /// of the accelerator's cycles for payloads and headers is assumed to be the same as in
+    /// software.
     pub fn accelerator_cycles(&self, design: Design) -> f64 {
         match design {
             Design::None => 0.0,

@@ -114,7 +114,7 @@ pub const SELECTION: Parameter = choice(
 
 /// The rule that reduces alpha, the kernel's share of the host's cycles, if only some of the
 /// kernel's offloads go to the accelerator. Alpha is multiplied by the share of these offloads in
-/// the number of all offloads, or in their cycles.
+/// all offloads, by number or by the host's cycles for them.
 pub const SCALING: Parameter = Parameter {
     provenance: Provenance::Paper,
     source: "Accelerometer, Fig. 20",
@@ -176,8 +176,8 @@ pub const THREADS: Parameter = whole(
     "Enough that a core is idle only if all wait for the accelerator.",
 );
 
-/// Whether a simulated core runs requests whose response from the accelerator has arrived before
-/// new requests.
+/// Whether a simulated core continues the requests that the accelerator has answered before it
+/// starts new requests. Otherwise the core runs requests in the order in which they became ready.
 pub const RESPONSES_FIRST: Parameter = Parameter {
     key: "simulation.responses_first",
     unit: "",
@@ -200,8 +200,9 @@ pub const KERNELS_PER_REQUEST: Parameter = whole(
 /// How the service's own work before a kernel call varies about its mean in a simulation.
 pub const OWN_WORK: Parameter = spread("simulation.own_work");
 
-/// How the work of a kernel call varies about its mean in a simulation. Used only if neither the
-/// sizes of offloads nor the variation of the accelerator's service times is given.
+/// How the work of a kernel call varies about its mean in a simulation. Used only if the sizes of
+/// offloads are not given. On the accelerator, a given variation of its service times takes
+/// precedence.
 pub const KERNEL_WORK: Parameter = spread("simulation.kernel_work");
 
 /// The arrival rate of a simulation, as a share of a host's maximum throughput without offloading.

@@ -23,9 +23,9 @@ pub struct Point {
 }
 
 impl Point {
-    /// The ratio of the cycles after offloading to those before. `c` states how often each cost
-    /// counts, and so whether the result is C_S / C, for the host's cycles, or C_L / C, for a
-    /// request's.
+    /// The ratio of the cycles after offloading to those before: C_S / C for the host's cycles, or
+    /// C_L / C for the cycles of a request. `c` states how often each cost counts, and so which of
+    /// the two ratios the result is.
     #[inline]
     pub fn remaining(&self, c: Coefficients) -> f64 {
         (1.0 - self.kernel_share) + self.added(c)

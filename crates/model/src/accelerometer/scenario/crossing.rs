@@ -19,8 +19,8 @@ pub(super) struct Crossing {
     pub queue: MeanCycles,
     /// The largest floating-point number below `queue`, or `queue` itself if `part` is 0.
     pub below: MeanCycles,
-    /// The share that goes to the accelerator, from 0 to 1, of the offloads that save cycles with
-    /// the wait `below` but not with the wait `queue`.
+    /// Of the offloads that save cycles with the wait `below` but not with the wait `queue`, the
+    /// share that goes to the accelerator, from 0 to 1.
     pub part: f64,
 }
 

@@ -25,13 +25,13 @@ impl Scenario {
     ///
     /// * a value outside its range, a missing value, or no kernels;
     /// * shares of the kernels that add up to more than 1;
-    /// * a kernel's share that differs from the share that follows from the cost of its offloads,
-    ///   where this cost is given, by more than the factor
-    ///   [`RELATION_TOLERANCE`](super::RELATION_TOLERANCE);
+    /// * a kernel's share that contradicts its offloads, sizes and cycles per byte, if all of these
+    ///   are given: the given share and the share that follows from them differ by more than the
+    ///   factor [`RELATION_TOLERANCE`](super::RELATION_TOLERANCE);
     /// * an accelerator that cannot keep up with its offloads;
     /// * kernels that describe a shared accelerator differently;
-    /// * a [`Kernel::rides_on`] that does not name another kernel, or that is combined with
-    ///   [`Selection::Lucrative`].
+    /// * a [`Kernel::rides_on`] that does not name another kernel, or that names a kernel which
+    ///   itself rides on a kernel; [`Selection::Lucrative`] for one of the two kernels.
     pub fn evaluate(&self) -> Result<ScenarioResult, Refusal> {
         outcome_of(self)
     }

@@ -10,13 +10,16 @@ use crate::accelerometer::granularity::Lucrative;
 /// The offloads of a kernel that go to the accelerator.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Selected {
-    /// The sizes of which all offloads go to the accelerator.
+    /// The sizes whose offloads all go to the accelerator: those that save cycles.
     pub always: Lucrative,
-    /// These sizes and those that pay exactly 0, of which the share `part` goes.
+    /// The sizes in `always`, and the sizes that save exactly 0 cycles, of whose offloads the share
+    /// `part` goes to the accelerator.
     pub sometimes: Lucrative,
-    /// The share that goes to the accelerator of the offloads whose size only `sometimes` has.
+    /// Of the offloads whose size is in `sometimes` but not in `always`, the share that goes to the
+    /// accelerator, from 0 to 1.
     pub part: f64,
-    /// The mean of g^beta over the offloads that go; `None` if none go or sizes are unknown.
+    /// The mean of g^beta over the offloads that go to the accelerator; `None` if none go there or
+    /// sizes are unknown.
     pub mean_work: Option<f64>,
 }
 

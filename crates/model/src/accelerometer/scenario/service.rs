@@ -47,7 +47,7 @@ pub struct Kernel {
     pub selection: Selection,
     /// The name of another kernel whose offloads also carry this kernel's work. The accelerator
     /// does the work of both kernels in one offload, which waits in the other kernel's queue. The
-    /// offload costs of this kernel should be 0.
+    /// offload costs of this kernel should be 0. `None` for a kernel with its own offloads.
     pub rides_on: Option<String>,
 }
 
@@ -112,18 +112,18 @@ pub enum Queueing {
 pub enum Selection {
     /// All offloads of the kernel go to the accelerator.
     All,
-    /// The kernel's [`offloads`](Kernel::offloads) per second, out of this total per second. alpha
-    /// belongs to the total, and is multiplied by the ratio of the two rates (Accelerometer,
-    /// Fig. 20).
+    /// The kernel's [`offloads`](Kernel::offloads) per second go to the accelerator, out of this
+    /// total per second. Alpha belongs to the total, and is multiplied by the ratio of the two
+    /// rates (Accelerometer, Fig. 20).
     OutOf(OffloadsPerSecond),
-    /// Only the offloads whose size raises the host's throughput; the kernel's sizes must be stated.
-    /// Holds how alpha is scaled to these offloads.
+    /// Only the offloads whose size raises the host's throughput; the sizes of the kernel's
+    /// offloads must be given. The value states how alpha is scaled to these offloads.
     Lucrative(Scaling),
 }
 
 /// The rule that reduces alpha, the kernel's share of the host's cycles, if only some of the
 /// kernel's offloads go to the accelerator. Alpha is multiplied by the share of these offloads in
-/// the number of all offloads, or in their cycles.
+/// all offloads, by number or by the host's cycles for them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scaling {
     /// alpha is scaled in proportion to the number of selected offloads, as in Accelerometer's

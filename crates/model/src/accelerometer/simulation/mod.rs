@@ -29,7 +29,7 @@ use super::scenario::Scenario;
 /// * a value that [`Scenario::evaluate`] refuses as out of range or contradictory, and a kernel
 ///   without offloads;
 /// * with [`Selection::Lucrative`](super::Selection::Lucrative), every error of
-///   [`Scenario::evaluate`], also an accelerator that is overloaded at a load of 1;
+///   [`Scenario::evaluate`], such as an accelerator that is overloaded at a load of 1;
 /// * no or too many requests, hosts, threads or kernel calls, and a load out of range;
 /// * queues that state different or fractional numbers of hosts, or a `service_scv` other than 0 or 1;
 /// * a kernel with [`Kernel::rides_on`](super::Kernel::rides_on);

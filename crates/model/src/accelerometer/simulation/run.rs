@@ -31,8 +31,8 @@ pub struct Run {
     pub threads: u32,
     /// The number of kernel calls in each simulated request.
     pub kernels_per_request: u32,
-    /// Whether requests for which the accelerator's response has arrived run before new requests.
-    /// Otherwise a core runs requests in the order in which they became ready.
+    /// Whether a core continues the requests that the accelerator has answered before it starts new
+    /// requests. Otherwise the core runs requests in the order in which they became ready.
     pub responses_first: bool,
     /// How the service's own work before each kernel call varies about its mean.
     pub own_work: Spread,
