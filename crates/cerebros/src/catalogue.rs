@@ -57,8 +57,8 @@ pub struct FunctionDescription {
     /// The number of messages that one request causes: the request, its response, and the messages
     /// of nested calls.
     pub messages: usize,
-    /// The number of incoming messages of a request whose payload and address schema fit in the
-    /// memory reserved for them.
+    /// The number of a request's `incoming_messages` for which the NIC reserves enough memory: the
+    /// message's payload and address schema fit.
     pub incoming_messages_that_fit: usize,
     /// The number of incoming messages of a request: the request, and the responses of nested calls.
     pub incoming_messages: usize,

@@ -16,7 +16,8 @@ use accelflow_parameters::Refusal;
 pub const SIZED_MESSAGES: u64 = 16;
 
 /// The mean results per request of a group of requests: all requests, or those to one function.
-/// Times are in cycles of the cores. Means without requests are 0.
+/// Times are in cycles of the cores. Without requests, means are 0, or `None` where the field is
+/// optional.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Means {
     /// The number of answered requests in the group, without the warm-up.

@@ -15,7 +15,7 @@ pub fn attribute(seed: u64, request: u64, index: u64) -> u64 {
 }
 
 /// The random attributes of one request, numbered from 0, each 64 random bits. They equal the
-/// results of [`attribute`], but are faster: the seed and the request are hashed only once.
+/// results of [`attribute`], but take less time: the seed and the request are hashed only once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attributes(u64);
 

@@ -75,9 +75,9 @@ impl Refusal {
     }
 
     /// Creates the error for the unknown name `name`. `place` states what `name` should name, such
-    /// as `service`. The error's text lists the names in `known`, or three of them if there are more
-    /// than 40. The text also proposes known names that are spelt like `name`. Beside proposals, it
-    /// lists only up to 20 names.
+    /// as `service`. The error's text proposes known names that are spelt like `name`. It also
+    /// lists all names in `known` if there are at most 40, or at most 20 if it has proposals.
+    /// Without proposals, it lists three of more than 40 names.
     pub fn unknown<'k>(
         place: impl Into<String>,
         name: &str,
@@ -92,8 +92,8 @@ impl Refusal {
         refusal.listing(&known)
     }
 
-    /// Makes the names in `known` the allowed values. The error's text lists them as that of
-    /// [`Refusal::unknown`] does.
+    /// Makes the names in `known` the allowed values. The error's text lists them by the rules of
+    /// [`Refusal::unknown`].
     #[must_use]
     pub fn listing(mut self, known: &[&str]) -> Refusal {
         let (number, proposed) = (known.len(), !self.similar.is_empty());

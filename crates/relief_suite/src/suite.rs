@@ -148,8 +148,8 @@ pub fn deblur() -> Dag {
     s.0
 }
 
-/// Returns a network of gated recurrent units (GRU) with an update and a reset gate per time step.
-/// 120 tasks.
+/// Returns the graph of a network of gated recurrent units (GRU) with its 120 tasks. Each time step
+/// has an update and a reset gate.
 pub fn gru() -> Dag {
     let mut s = Sketch::new("gru", RECURRENT);
     let mut hidden = MATRIX;
@@ -188,8 +188,8 @@ pub fn harris() -> Dag {
     s.0
 }
 
-/// Returns a network of long short-term memory (LSTM) with forget, input and output gates per time
-/// step. 144 tasks.
+/// Returns the graph of a network of long short-term memory (LSTM) with its 144 tasks. Each time
+/// step has a forget, an input and an output gate.
 pub fn lstm() -> Dag {
     let mut s = Sketch::new("lstm", RECURRENT);
     let (mut cell, mut hidden) = (MATRIX, MATRIX);
