@@ -72,9 +72,11 @@ pub struct Group {
     /// The time for which each request occupied a core, with the function and with the part of the
     /// RPC layer that is on the core.
     pub core: Samples,
-    /// The instruction-cache misses of the functions, summed over requests, in blocks.
+    /// The number of instruction-cache misses of the functions, over all requests. A miss loads one
+    /// block.
     pub misses: u64,
-    /// The instruction-cache misses of the RPC layer's software, summed over requests, in blocks.
+    /// The number of instruction-cache misses of the RPC layer's software, over all requests. A
+    /// miss loads one block.
     pub layer_misses: u64,
     /// The number of requests whose function had no instruction-cache miss.
     pub miss_free: u64,
@@ -124,8 +126,8 @@ impl Queue {
 /// grows until the run ends, so the results depend on the run's length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Saturation {
-    /// The queue that limits the server. It is [`Queue::Memory`] only if hardly any requests wait
-    /// elsewhere.
+    /// The queue that limits the server. It is [`Queue::Memory`] only if each of the other queues
+    /// has fewer requests than the server has cores.
     pub queue: Queue,
     /// The number of requests in all queues, or given up, when the last request arrived.
     pub waiting: usize,

@@ -54,9 +54,11 @@ pub struct Means {
     /// The median over requests of the cycles for which a request occupies a core; `None` without
     /// requests.
     pub core_median_cycles: Option<f64>,
-    /// The mean instruction-cache misses of the function per request, in blocks.
+    /// The mean number of instruction-cache misses of the function per request. A miss loads one
+    /// block.
     pub misses: f64,
-    /// The mean instruction-cache misses of the RPC layer's software per request, in blocks.
+    /// The mean number of instruction-cache misses of the RPC layer's software per request. A miss
+    /// loads one block.
     pub layer_misses: f64,
     /// The mean cycles per request in which the RPC layer's software stalls for missing
     /// instructions; a part of `software_cycles`.
@@ -143,7 +145,8 @@ pub struct FunctionMeans {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Backlog {
     /// The name of the queue that limits the server ([`Queue::name`](crate::Queue::name)). It is
-    /// the memory of the NIC only if hardly any requests wait elsewhere.
+    /// the memory of the NIC only if each of the other queues has fewer requests than the server
+    /// has cores.
     pub queue: &'static str,
     /// The number of requests in all queues, or given up, when the last request arrived.
     pub waiting: usize,

@@ -80,20 +80,20 @@ pub struct Activity {
 /// The energy that a server consumed in a window of time, in joules; each field is a part of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Energy {
-    /// The energy of the idle server without accelerators, for the whole window.
+    /// The energy in joules of the idle server without accelerators, for the whole window.
     pub idle_j: f64,
-    /// The energy that busy cores, with their caches and memory, add to `idle_j`.
+    /// The energy in joules that busy cores, with their caches and memory, add to `idle_j`.
     pub cores_j: f64,
-    /// The energy of leakage in accelerators and orchestration, for the whole window.
+    /// The energy in joules of leakage in accelerators and orchestration, for the whole window.
     pub leakage_j: f64,
-    /// The dynamic energy of the accelerators' busy processing elements.
+    /// The dynamic energy in joules of the accelerators' busy processing elements.
     pub accelerators_j: f64,
-    /// The dynamic energy of the instructions that dispatchers execute.
+    /// The dynamic energy in joules of the instructions that dispatchers execute.
     pub dispatchers_j: f64,
-    /// The dynamic energy of moving bytes by A-DMA engines, over the accelerators' network and
-    /// through queues.
+    /// The dynamic energy in joules of moving bytes by A-DMA engines, over the accelerators'
+    /// network and through queues.
     pub transfers_j: f64,
-    /// The energy of RELIEF's manager, for the whole window.
+    /// The energy in joules of RELIEF's manager, for the whole window; 0 under other orchestrators.
     pub manager_j: f64,
 }
 

@@ -15,7 +15,8 @@ impl Plan {
     }
 
     /// Returns the mean time that the trace called `trace` in `chain` waits for its message; zero
-    /// for an unknown trace.
+    /// for an unknown trace, and if neither the chain nor the plan has a distribution for the
+    /// trace.
     pub fn mean_wait_in(&self, chain: &ChainPlan, trace: &str) -> Time {
         let Some(at) = self.image.entry(trace) else {
             return Time::ZERO;
@@ -24,9 +25,10 @@ impl Plan {
         distribution.map_or(Time::ZERO, WaitDistribution::mean)
     }
 
-    /// Returns the time that the trace at the address `trace` in `chain` waits for its message.
-    /// `request` is the sequence number of the request, and `seed` the random seed. The time
-    /// depends only on the arguments, so it is the same under every orchestrator.
+    /// Returns the time that the trace at the address `trace` in `chain` waits for its message;
+    /// zero if neither the chain nor the plan has a distribution for that trace. `request` is the
+    /// sequence number of the request, and `seed` the random seed. The time depends only on the
+    /// arguments, so it is the same under every orchestrator.
     pub fn wait(&self, chain: &ChainPlan, trace: AtmAddress, seed: u64, request: u64) -> Time {
         let Some(distribution) = self.waits_of(chain, trace) else {
             return Time::ZERO;
