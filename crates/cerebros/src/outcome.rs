@@ -127,7 +127,7 @@ impl Queue {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Saturation {
     /// The queue that limits the server. It is [`Queue::Memory`] only if each of the other queues
-    /// has fewer requests than the server has cores.
+    /// has fewer requests than there are cores that serve requests.
     pub queue: Queue,
     /// The number of requests in all queues, or given up, when the last request arrived.
     pub waiting: usize,
@@ -143,8 +143,9 @@ pub struct SimulationResult {
     pub functions: Vec<Group>,
     /// The number of answered requests, including the warm-up.
     pub answered: u64,
-    /// The number of requests that were given up because the NIC refused a message too often (by
-    /// NACKs): the request's own message, or the response of a nested call.
+    /// The number of requests that were given up because the NIC refused one message (by NACKs)
+    /// more often than the parameter `retries` states: the request's own message, or the response
+    /// of a nested call.
     pub refused: u64,
     /// The number of NACKs, by which the NIC's buffer manager refuses a message for lack of memory.
     pub nacks: u64,
@@ -158,8 +159,9 @@ pub struct SimulationResult {
     pub throughput_rps: f64,
     /// The mean arrival rate in requests per second; `None` for a closed loop.
     pub offered_rps: Option<f64>,
-    /// The queue in which requests piled up; `None` unless the load was too high. Always `None` for
-    /// a closed loop.
+    /// The queue in which requests piled up; `None` unless more than 32 requests, and more than 5 %
+    /// of the load's requests, were waiting or given up when the last request arrived. Always
+    /// `None` for a closed loop.
     pub saturated: Option<Saturation>,
     /// The mean utilisation of the shared pipelines, from 0 to 1: the share of time in which a
     /// pipeline works.

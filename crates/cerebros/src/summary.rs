@@ -145,8 +145,8 @@ pub struct FunctionMeans {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Backlog {
     /// The name of the queue that limits the server ([`Queue::name`](crate::Queue::name)). It is
-    /// the memory of the NIC only if each of the other queues has fewer requests than the server
-    /// has cores.
+    /// the memory of the NIC only if each of the other queues has fewer requests than there are
+    /// cores that serve requests.
     pub queue: &'static str,
     /// The number of requests in all queues, or given up, when the last request arrived.
     pub waiting: usize,
@@ -203,8 +203,9 @@ pub struct Summary {
     pub throughput_rps: f64,
     /// The mean arrival rate in requests per second; `None` for a closed loop.
     pub offered_rps: Option<f64>,
-    /// The queue in which requests pile up; `None` unless the load is too high. Always `None` for a
-    /// closed loop.
+    /// The queue in which requests pile up; `None` unless more than 32 requests, and more than 5 %
+    /// of the load's requests, were waiting or given up when the last request arrived. Always
+    /// `None` for a closed loop.
     pub saturated: Option<Backlog>,
     /// The mean utilisation of the shared pipelines, from 0 to 1: the share of time in which a
     /// pipeline works.

@@ -293,8 +293,8 @@ impl PhasePlan {
 }
 
 impl ServicePlan {
-    /// Returns the service with message sizes drawn from `sizes`. The cost of an operation on a
-    /// message of a certain size stays the same.
+    /// Returns the service with message sizes drawn from `sizes`. An operation on a message of a
+    /// given size costs the same as before.
     #[must_use]
     pub fn with_messages(mut self, sizes: &SizeDistribution) -> ServicePlan {
         for phase in &mut self.phases {
