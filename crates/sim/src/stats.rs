@@ -268,7 +268,7 @@ pub struct ServiceStats {
     pub called: CalledStats,
     /// How many requests this service sent to other services, and how these requests ended.
     pub calls: CallStats,
-    /// Number of attempts of chains that followed a failed attempt, over the whole run.
+    /// Number of attempts that repeated a failed attempt of a chain, over the whole run.
     pub retries: u64,
     /// Number of chains whose last allowed attempt failed, over the whole run. The request of such
     /// a chain was answered with an error, unless it already had its response or the chain was

@@ -7,9 +7,9 @@ use accelflow_workload::services::{FactOdds, Odds, OddsError};
 /// these answers at random.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FactsConfig {
-    /// Probability of a cache miss in a chain of traces that has a hit on the most common path.
+    /// Probability of a cache miss in a chain that has a cache hit on the most common path.
     pub cache_miss: f64,
-    /// Probability of a cache miss in a chain of traces that has a miss on the most common path.
+    /// Probability of a cache miss in a chain that has a cache miss on the most common path.
     pub cache_miss_where_common: f64,
     /// Probability that a read from the database finds nothing.
     pub not_found: f64,

@@ -120,8 +120,7 @@ pub(crate) struct QueueEntry {
     pub held: Held,
     /// Number of transfers of data that must end before the queue entry is complete.
     pub missing: u8,
-    /// Number of attempts of the core to enqueue the trace that have failed because the queue was
-    /// full.
+    /// Number of times that the core has tried to enqueue the trace and found the queue full.
     pub attempts: u16,
     /// Whether the execution counts as a running trace of its tenant.
     pub counted: bool,
