@@ -25,8 +25,8 @@ pub struct SystemRow {
     /// The number of interrupts that the manager serves for a single run of the application; 0
     /// under AccelFlow.
     pub interrupts: u64,
-    /// The number of task inputs that come from a scratchpad or a queue instead of memory in a single
-    /// run of the application.
+    /// The number of task inputs in a single run of the application that come from a scratchpad or
+    /// a queue instead of memory.
     pub forwards: u64,
     /// The throughput if each run starts when the previous one has ended, in runs per second.
     pub one_at_a_time_per_s: f64,
@@ -51,7 +51,7 @@ pub struct ApplicationRow {
     pub tasks: usize,
     /// The number of task inputs that are results of other tasks.
     pub edges: usize,
-    /// The time from the arrival of a run within which the run must be done, in microseconds.
+    /// The longest time allowed from the arrival of a run to its end, in microseconds.
     pub deadline_us: f64,
     /// The name of the kind of accelerator that computes longest for the application.
     pub bottleneck: &'static str,

@@ -180,8 +180,8 @@ pub struct Dag {
 }
 
 impl Dag {
-    /// Creates an application without tasks. `deadline` is the time from the arrival of a run within
-    /// which the run must be done.
+    /// Creates an application without tasks. `deadline` is the longest time allowed from the
+    /// arrival of a run to its end.
     pub fn new(name: &'static str, deadline: Time) -> Dag {
         Dag {
             name,
@@ -235,7 +235,7 @@ impl Dag {
         self.name
     }
 
-    /// The time from the arrival of a run of the application within which the run must be done.
+    /// The longest time allowed from the arrival of a run of the application to its end.
     pub fn deadline(&self) -> Time {
         self.deadline
     }

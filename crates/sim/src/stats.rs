@@ -330,7 +330,7 @@ pub struct CallStats {
 }
 
 /// The statistics of one accelerator type, over all its instances. Unless stated otherwise, they
-/// are those of the measured window, from the end of the warm-up to the last arrival.
+/// are those of the measured window, from the end of the warm-up to the last counted arrival.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct AccelStats {
     /// Utilization of the processing elements in the measured window, 0 to 1.

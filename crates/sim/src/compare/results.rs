@@ -12,7 +12,7 @@ use crate::stats::{
 
 /// The result of one service under one orchestrator. Unless stated otherwise, counts and times are
 /// those of requests from clients after the warm-up. The measured window is the time from the end
-/// of the warm-up to the last arrival.
+/// of the warm-up to the last counted arrival.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ServiceResult {
     /// The name of the service.
