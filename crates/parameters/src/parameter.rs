@@ -74,7 +74,8 @@ impl<S: AsRef<str>> Parameter<S> {
         Refusal::new(self.key.as_ref(), value, allowed)
     }
 
-    /// Returns the allowed values in words, with the unit: `a whole number from 1 to 64 cores`.
+    /// Returns the allowed values in words, with the unit, such as `a whole number from 1 to 64
+    /// cores`.
     pub fn allowed(&self) -> String {
         let words = self.kind.words(self.default, self.unit);
         let fixed = match self.kind {

@@ -43,8 +43,8 @@ pub struct Run {
     pub offered: Offered,
     /// Whether kernels are offloaded; if not, all kernels run on the host.
     pub offloading: bool,
-    /// The number of measured requests. A tenth of this number of requests warms up first. For
-    /// saturated hosts, twice the number of requests in progress is added to the warm-up.
+    /// The number of measured requests. The warm-up before them has a tenth of this number of
+    /// requests and, for saturated hosts, twice the number of requests in progress in addition.
     pub requests: u32,
     /// The seed of the random numbers from which times, sizes and kernels are drawn.
     pub seed: u64,
