@@ -5,7 +5,7 @@ use super::profile::{ProfileTable, Tag};
 use super::route::Traffic;
 use crate::PlatformError;
 
-/// A flow on one of its possible routes, for combinations with other flows.
+/// A flow on one of its possible routes, to be combined with other flows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Candidate {
     /// The flow's identifier, chosen by the caller. A combination has at most one candidate of each
@@ -14,8 +14,9 @@ pub struct Candidate {
     /// The traffic of the flow if it sends at its promised rate (its SLO): one element for each
     /// size of message or segment.
     pub traffic: Vec<Traffic>,
-    /// The largest load, as a share of the platform's capacity, of a combination with this flow
-    /// that is tagged [`Tag::SloFriendly`]. 1 is the full capacity; over-subscription allows more.
+    /// The limit on the load of every combination with this flow, as a share of the platform's
+    /// capacity: a combination with a higher load is not [`Tag::SloFriendly`]. 1 is the full
+    /// capacity; with over-subscription, the limit may be above 1.
     pub share: f64,
 }
 

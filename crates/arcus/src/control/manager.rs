@@ -121,10 +121,11 @@ impl Manager {
     /// 7 to 10).
     ///
     /// Among the flow's routes on which all promises can be kept, the one with the most remaining
-    /// capacity is chosen. On each route, messages are cut to the smallest segments that cost no
-    /// accelerator more than 3 % of its rate. If no route is [`Tag::SloFriendly`] with cut
-    /// messages, the routes are tried with whole messages, which cost the accelerators nothing.
-    /// After an admission, [`Manager::alternatives`] computes the tags of the other routes again.
+    /// capacity is chosen. On each route, messages are cut to the smallest segments with which
+    /// every accelerator keeps at least 97 % of its rate. If no route is [`Tag::SloFriendly`] with
+    /// cut messages, the routes are tried with whole messages, which do not lower the accelerators'
+    /// rates. After an admission, [`Manager::alternatives`] computes the tags of the other routes
+    /// again.
     ///
     /// An opportunistic flow is not rejected for lack of capacity.
     ///
@@ -381,7 +382,7 @@ impl Manager {
 
     /// Returns each possible route of the requested flow, with the traffic that the flow would send
     /// on this route at the rate that it asks for. If messages are cut on the route, the traffic is
-    /// in segments. Empty for a request without a rate.
+    /// in segments. The list is empty for a request without a rate.
     ///
     /// # Errors
     /// [`PlatformError::UnknownAccelerator`], [`PlatformError::NeedsAccelerator`], and the errors

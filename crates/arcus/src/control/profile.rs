@@ -112,8 +112,8 @@ impl ProfileTable {
         self.simulated
     }
 
-    /// Adds the capacity for a context (a mix of flows). It must have been measured on a platform
-    /// that is equal to the table's.
+    /// Adds the capacity for a context (a mix of flows). The capacity must have been measured on a
+    /// platform that is equal to the table's.
     pub fn insert(&mut self, context: Context, capacity: Capacity) {
         self.entries.insert(context, capacity);
     }

@@ -86,7 +86,7 @@ pub struct Availability {
 /// `most`. [`Verdict`](super::Verdict)s check this promise; admission and shaping ignore it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LatencySlo {
-    /// The percentage of messages that keep the latency `most`, from 50 to below 100.
+    /// The percentage of messages whose latency must be at most `most`, from 50 to below 100.
     pub percent: f64,
     /// The latency that `percent` of all messages must not exceed; above 0.
     pub most: Time,

@@ -27,9 +27,9 @@ pub struct FlowStatus {
     /// without such a rate.
     pub also: Option<Registers>,
     /// The registers of the flow's second shaper, which limits the bytes that accelerators write to
-    /// the storage (section 4.1, "PatternC"). It passes one result at a time, at the first shaper's
-    /// rate of messages. `None` without a second shaper, as on all routes that do not lead from
-    /// accelerators to the storage.
+    /// the storage (section 4.1, "PatternC"). The second shaper passes one result at a time, at the
+    /// first shaper's rate of messages. `None` without a second shaper, as on all routes that do
+    /// not lead from accelerators to the storage.
     pub results: Option<Registers>,
     /// The accelerators' output; `None` without a second shaper.
     pub(super) output: Option<Output>,

@@ -48,7 +48,8 @@ pub struct Periods {
 }
 
 impl Periods {
-    /// The percentage of periods in which the flow got its promised rate; 0 without periods.
+    /// The percentage of periods in which the flow got its promised rate; 0 if the flow was present
+    /// in no whole period.
     pub fn kept_percent(self) -> f64 {
         100.0 * (self.all - self.missed) as f64 / self.all.max(1) as f64
     }
@@ -56,8 +57,9 @@ impl Periods {
 
 impl FlowStatus {
     /// Returns the verdict on all promises to this flow: the worse of the verdicts on its rate and
-    /// its latency, in the order of [`Verdict`]. `number` is the flow's index in `run`. If the flow
-    /// sends less than its SLO, the rate counts as kept when all that the flow sends is served.
+    /// its latency. From worst to best, verdicts are `Below`, `TooShort`, `Kept` and `NoPromise`.
+    /// `number` is the flow's index in `run`. If the flow sends less than its SLO, the rate counts
+    /// as kept when all that the flow sends is served.
     pub fn verdict(&self, run: &RunResult, number: usize) -> Verdict {
         let rate = self.rate_verdict(run, number);
         rate.max(self.latency_verdict(run, number))

@@ -149,7 +149,8 @@ pub struct AcceleratorTable {
     /// Size of every message's output in bytes, instead of `egress_ratio`.
     #[schemars(range(max = MOST_BYTES))]
     pub egress_bytes: Option<u64>,
-    /// Size of the result for a calling host in bytes; default: the size of the output on other paths.
+    /// Size of the output on the path `function_call`, which goes back to the host, in bytes;
+    /// default: the size of the output on other paths.
     #[schemars(range(max = MOST_BYTES))]
     pub call_egress_bytes: Option<u64>,
     /// Latency of the accelerator's pipeline in ns, which does not lower the accelerator's rate;
@@ -258,11 +259,11 @@ pub struct FlowTable {
     /// promised rate, at least 100 us.
     #[schemars(range(max = 1e6), extend("exclusiveMinimum" = 0))]
     pub slo_period_us: Option<f64>,
-    /// Promised latency in us, which `slo_latency_percentile` percent of all messages keep. Not for
-    /// arrivals `backlog`.
+    /// Promised latency in us, which `slo_latency_percentile` percent of all messages must not
+    /// exceed. Not for arrivals `backlog`.
     #[schemars(range(max = 1e9), extend("exclusiveMinimum" = 0))]
     pub slo_latency_us: Option<f64>,
-    /// Percentage of messages that keep the latency `slo_latency_us`.
+    /// Percentage of messages whose latency must be at most `slo_latency_us`.
     #[serde(default = "defaults::percentile")]
     #[schemars(range(min = 50.0, max = 99.999))]
     pub slo_latency_percentile: f64,
@@ -273,12 +274,13 @@ pub struct FlowTable {
     /// Service class of the flow: how firmly its SLO is promised.
     #[serde(default)]
     pub policy: PromiseClass,
-    /// Largest rate of a managed burst, as a multiple of the promised rate; default 10.
+    /// Largest rate during a burst of the policy `managed-burst`, as a multiple of the promised
+    /// rate; default 10.
     #[schemars(range(min = 1.0, max = 100.0))]
     pub burst_factor: Option<f64>,
-    /// Total time of managed bursts in each window, in us; default 0.
+    /// Total time of bursts of the policy `managed-burst` in each window, in us; default 0.
     pub burst_us: Option<u64>,
-    /// Length of the window for managed bursts in us; default 1,000,000.
+    /// Length of the window of `burst_us`, in us; default 1,000,000.
     #[schemars(range(min = 1))]
     pub window_us: Option<u64>,
     /// Priority if promises exceed the capacity: flows of priority 0 keep their rates longest.

@@ -32,7 +32,8 @@ pub struct ProfileFile {
     pub sizes: Vec<u64>,
     /// The contexts (mixes of flows), each with the platform's capacity.
     pub entries: Vec<Entry>,
-    /// The combinations of the plan's flows, each tagged by whether all SLOs in it fit.
+    /// The combinations of the plan's flows, each with a tag that says whether the platform can
+    /// give all its flows their SLOs.
     pub combinations: Vec<TaggedCombination>,
     /// The number of contexts that were simulated to create this table.
     pub simulated: u64,
@@ -83,7 +84,8 @@ struct EntryFlow {
     permille: u32,
 }
 
-/// Several flows of a plan, each on one of its routes, tagged by whether all their SLOs fit.
+/// Several flows of a plan, each on one of its routes, with a tag that says whether the platform
+/// can give all of them their SLOs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TaggedCombination {

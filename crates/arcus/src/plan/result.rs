@@ -203,7 +203,7 @@ pub struct PeriodsResult {
 /// The promise of a percentile of latencies, with the measured latency.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LatencyResult {
-    /// The promised percentile of latencies, from 50 to below 100.
+    /// The percentile for which a latency is promised, from 50 to below 100.
     pub percentile: f64,
     /// The promised latency at the percentile `percentile`, in microseconds.
     pub latency_us: f64,
