@@ -17,17 +17,17 @@ pub const MIN_RATE_RPS: f64 = 1e-3;
 /// between requests approaches the simulator's resolution of a picosecond.
 pub const MAX_RATE_RPS: f64 = 1e9;
 
-/// The shortest allowed dwell time of a bursty arrival process (the mean time for which it keeps a
-/// rate): 100 us. Together with [`MIN_RATE_RPS`] and [`MIN_PROBABILITY`], this limit bounds the
-/// work to compute one arrival.
+/// The shortest allowed dwell time of a bursty arrival process (the mean time from one random
+/// choice of its rate to the next): 100 us. Together with [`MIN_RATE_RPS`] and [`MIN_PROBABILITY`],
+/// this limit bounds the work to compute one arrival.
 pub const MIN_DWELL: Time = Time::from_us(100);
 
 /// The smallest allowed probability of a state of a bursty arrival process. A state is a rate, and
 /// its probability is the share of time for which the process has this rate.
 pub const MIN_PROBABILITY: f64 = 1e-4;
 
-/// The default mean time for which the bursty processes [`Modulation::alibaba`] and
-/// [`Modulation::azure`] keep an arrival rate (dwell time): 14.4 ms.
+/// The default dwell time of the bursty processes [`Modulation::alibaba`] and [`Modulation::azure`]
+/// (the mean time from one random choice of the rate to the next): 14.4 ms.
 ///
 /// Provenance: assumed. The data of Alibaba and Azure has rates per minute and does not show
 /// variation within a minute; 14.4 ms is the dwell time of [`Modulation::short_bursts`].
@@ -206,8 +206,8 @@ impl Modulation {
     /// service over 711 minutes: coefficient of variation 0.88, and 6.1 times the mean rate for 1 %
     /// of the time.
     ///
-    /// This distribution is derived from data. `dwell`, the mean time for which a rate lasts, is
-    /// not in the data; [`ASSUMED_DWELL`] is its default.
+    /// This distribution is derived from data. `dwell`, the mean time from one random choice of the
+    /// rate to the next, is not in the data; [`ASSUMED_DWELL`] is its default.
     ///
     /// # Errors
     /// [`ArrivalsError::Dwell`] if `dwell` is shorter than [`MIN_DWELL`].
@@ -219,8 +219,8 @@ impl Modulation {
     /// invocations of 500 Azure functions in each minute of a day: coefficient of variation 0.49,
     /// and 4.1 times the mean rate for 1 % of the time.
     ///
-    /// This distribution is derived from data. `dwell`, the mean time for which a rate lasts, is
-    /// not in the data; [`ASSUMED_DWELL`] is its default.
+    /// This distribution is derived from data. `dwell`, the mean time from one random choice of the
+    /// rate to the next, is not in the data; [`ASSUMED_DWELL`] is its default.
     ///
     /// # Errors
     /// [`ArrivalsError::Dwell`] if `dwell` is shorter than [`MIN_DWELL`].
@@ -347,7 +347,8 @@ impl RateTable {
         }
     }
 
-    /// Returns the table whose time zero is the time `start` of this one.
+    /// Returns this table with its times counted from `start`: the rate at time t of the result is
+    /// the rate at time `start` + t of this table.
     #[must_use]
     pub fn starting_at(&self, start: Time) -> RateTable {
         let row = self.rows.partition_point(|row| row.0 <= start);
@@ -363,8 +364,8 @@ impl RateTable {
         &self.rows
     }
 
-    /// Returns the time by which `requests` requests are expected: the integral of the rate from
-    /// time zero on reaches this number. `None` beyond representable time.
+    /// Returns the time at which the expected number of requests since time zero (the integral of
+    /// the rate) reaches `requests`; `None` if this time is too large to be represented.
     pub fn expects(&self, requests: f64) -> Option<Time> {
         self.after(Time::ZERO, requests)
     }

@@ -50,7 +50,7 @@ pub const SOCIAL_NETWORK_NAMES: [&str; 8] = [
 /// invocation), in the order of Table IV of the AccelFlow paper.
 ///
 /// # Errors
-/// None in practice: the workload file is part of the crate, and tested.
+/// Does not fail in practice: the workload file is part of the crate, and tested.
 pub fn social_network() -> Result<Vec<Service>, SuiteError> {
     Suite::SocialNetwork.services()
 }
@@ -103,7 +103,7 @@ impl Suite {
     /// Returns the workload that the suite's file describes.
     ///
     /// # Errors
-    /// None in practice: the file is part of the crate, and tested.
+    /// Does not fail in practice: the file is part of the crate, and tested.
     pub fn workload(self) -> Result<&'static Workload, FileError> {
         WORKLOADS[self as usize].as_ref().map_err(Clone::clone)
     }
@@ -112,7 +112,7 @@ impl Suite {
     /// order of the suite's workload file. Names of services are unique across all suites.
     ///
     /// # Errors
-    /// None in practice: the file is part of the crate, and tested.
+    /// Does not fail in practice: the file is part of the crate, and tested.
     pub fn services(self) -> Result<Vec<Service>, SuiteError> {
         Ok(self.workload()?.paths()?)
     }

@@ -86,10 +86,10 @@ impl Workload {
         waits
     }
 
-    /// Returns the distribution of the time that a remote side takes to answer to the trace
-    /// `trace`, as the workload file states it for the chain at `place`, or else for the service
-    /// called `service`; `None` if the file states neither. `place` is (index of the phase, index
-    /// of the chain in the phase).
+    /// Returns the distribution of the time that a remote side takes to give the answer that the
+    /// trace `trace` receives, as the workload file states it for the chain at `place`, or else for
+    /// the service called `service`; `None` if the file states neither. `place` is (index of the
+    /// phase, index of the chain in the phase).
     pub fn own_wait(
         &self,
         service: &str,
@@ -222,9 +222,9 @@ impl Workload {
         Ok(Profile::together(parts, waits.clone()))
     }
 
-    /// Returns a copy of the workload without the costs of TCP that services with costs from the
-    /// AccelFlow paper ([`Costs::Paper`]) state. [`Workload::profile`] then uses its argument
-    /// `tcp_cost_ns` for all these services.
+    /// Returns a copy of the workload without `tcp_cost_ns` in the services' own costs
+    /// ([`Costs::Paper`]). For all services with costs from the AccelFlow paper,
+    /// [`Workload::profile`] then uses its argument `tcp_cost_ns`.
     pub fn with_one_tcp_cost(&self) -> Workload {
         let mut workload = self.clone();
         for service in &mut workload.services {
@@ -247,8 +247,9 @@ impl Workload {
     /// `defaults.costs` is ignored here: the caller passes it as `tcp_cost_ns`.
     ///
     /// # Errors
-    /// [`Refusal`] for costs that do not fit a service, for measured costs, and for a cost of an
-    /// operation or a time of application logic that a service needs but the file does not state.
+    /// [`Refusal`] for costs that do not fit a service, for costs that are still to be measured
+    /// ([`Costs::Measured`]), and for a cost of an operation or a time of application logic that a
+    /// service needs but the file does not state.
     pub fn profile(
         &self,
         paths: &[services::Service],

@@ -8,7 +8,7 @@ impl tree::Workload {
     /// phases: application logic on a core, or chains of traces on accelerators.
     ///
     /// # Errors
-    /// None for a workload that [`super::Document::check`] has accepted.
+    /// Does not fail for a workload that [`super::Document::check`] has accepted.
     pub fn paths(&self) -> Result<Vec<Service>, ServiceError> {
         self.services.iter().map(tree::Service::to_path).collect()
     }
@@ -44,7 +44,7 @@ impl tree::Service {
     /// path of phases.
     ///
     /// # Errors
-    /// None for a service that [`super::Document::check`] has accepted.
+    /// Does not fail for a service that [`super::Document::check`] has accepted.
     pub fn to_path(&self) -> Result<Service, ServiceError> {
         let phases = self.path.iter().map(|phase| match phase {
             tree::Phase::Timed(_) | tree::Phase::Cpu(_) => Phase::Cpu,

@@ -207,8 +207,8 @@ pub struct Service {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(max = 1e6), extend("exclusiveMinimum" = 0))]
     pub slo_factor: Option<f64>,
-    /// The total time of the CPU phases without a time of their own in one invocation, in us. Each
-    /// of these phases takes an equal part.
+    /// The total time, in one invocation, of the CPU phases that state no time of their own, in us.
+    /// Each of these phases takes an equal part.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0, max = 1e9))]
     pub app_us: Option<f64>,

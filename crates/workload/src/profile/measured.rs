@@ -69,9 +69,9 @@ impl Profile {
     /// operation. `image` has the services' traces. Services of the recording that are not in
     /// `services` are ignored.
     ///
-    /// All CPU phases (phases of application logic) of a service that were not measured take the
-    /// same time. It is chosen as if no CPU phase were measured: application logic would then be
-    /// 20.7 % of the core time of an invocation, as in the AccelFlow paper.
+    /// CPU phases (phases of application logic) that were not measured all take the same time in a
+    /// service. If all CPU phases of the service took this time, application logic would be 20.7 %
+    /// of the core time of an invocation, as in the AccelFlow paper.
     ///
     /// # Errors
     /// [`RecordingError`] for an unknown format or version, if the recording lacks one of

@@ -63,8 +63,9 @@ pub struct RecordedService {
     /// was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outside: Option<RecordedOutside>,
-    /// The requests that were recorded one by one, as groups of equal requests, on every path with
-    /// as many phases and chains as the most common one; may be empty.
+    /// The requests that were recorded one by one, as groups of equal requests; may be empty. Their
+    /// paths may differ from the most common one, but have as many phases, and as many chains in
+    /// each phase.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub requests: Vec<RecordedRequest>,
 }

@@ -90,8 +90,8 @@ impl ServiceProfile {
     }
 
     /// Returns the time of a request that is neither in accelerator calls nor in application logic.
-    /// Both of its parts, `core` and `client`, are known only if the costs come from a recording
-    /// that has these times, and if the recording's distributions are used; otherwise `None`.
+    /// Its parts `core` and `client` are known only if the costs come from a recording that has
+    /// these times, and if the recording's distributions are used; otherwise both parts are `None`.
     pub fn outside(&self) -> &OutsideTimes {
         &self.drawn.outside
     }

@@ -257,26 +257,26 @@ impl RemoteWaits {
         }
     }
 
-    /// Sets the time that remote sides take to answer to the trace `trace` to the constant `time`.
-    /// Other traces keep their times.
+    /// Sets the time that remote sides take to give the answer that the trace `trace` receives:
+    /// always `time`. Other traces keep their times.
     #[must_use]
     pub fn with(self, trace: &str, time: Time) -> RemoteWaits {
         self.with_distribution(trace, WaitDistribution::constant(time))
     }
 
-    /// Sets the distribution of the times that remote sides take to answer to the trace `trace`.
-    /// [`Profile::parameters`](super::Profile::parameters) states the origin of these times as
-    /// "given by the user".
+    /// Sets the distribution of the times that remote sides take to give the answer that the trace
+    /// `trace` receives. [`Profile::parameters`](super::Profile::parameters) states the origin of
+    /// these times as "given by the user".
     #[must_use]
     pub fn with_distribution(mut self, trace: &str, distribution: WaitDistribution) -> RemoteWaits {
         self.put(trace, Wait::of(distribution, GIVEN));
         self
     }
 
-    /// Sets the distribution of the times that remote sides take to answer to the trace `trace`. If
-    /// `trace` is `other`, sets it for all traces without a distribution of their own.
-    /// [`Profile::parameters`](super::Profile::parameters) states the origin of these times as "as
-    /// the workload's file states it".
+    /// Sets the distribution of the times that remote sides take to give the answer that the trace
+    /// `trace` receives. If `trace` is `other`, sets the distribution for all traces without one of
+    /// their own. [`Profile::parameters`](super::Profile::parameters) states the origin of these
+    /// times as "as the workload's file states it".
     #[must_use]
     pub fn stated(mut self, trace: &str, distribution: WaitDistribution) -> RemoteWaits {
         let wait = Wait::of(distribution, STATED);
@@ -287,12 +287,14 @@ impl RemoteWaits {
         self
     }
 
-    /// Returns the median of the times that remote sides take to answer to the trace `trace`.
+    /// Returns the median of the times that remote sides take to give the answer that the trace
+    /// `trace` receives.
     pub fn of(&self, trace: &str) -> Time {
         self.wait(trace).distribution.median
     }
 
-    /// Returns the distribution of the times that remote sides take to answer to the trace `trace`.
+    /// Returns the distribution of the times that remote sides take to give the answer that the
+    /// trace `trace` receives.
     pub fn distribution(&self, trace: &str) -> WaitDistribution {
         self.wait(trace).distribution.clone()
     }
