@@ -62,9 +62,9 @@ impl TokenBucket {
     /// Returns the first cycle, at or after `from`, in which the bucket has `cost` tokens and no
     /// debt.
     ///
-    /// `None` if the bucket does not have `cost` tokens before the registers written last take
-    /// effect, and its size is below `cost` from then on. Also `None` if the cycle does not fit 64
-    /// bits.
+    /// `None` if there is no such cycle: the bucket size in the registers written last is below
+    /// `cost`, and the bucket does not have `cost` tokens before these registers take effect. Also
+    /// `None` if the cycle does not fit 64 bits.
     pub fn ready(&self, cost: u64, from: Cycles) -> Option<Cycles> {
         let mut level = self.level;
         for &(write, registers) in &self.writes {

@@ -70,8 +70,8 @@ impl Registers {
         })
     }
 
-    /// The smallest limit on accelerator time. As a rate, in seconds per second: 1 ns, which is one
-    /// token, each second. As a burst, in seconds: one token of 1 ns.
+    /// The smallest rate of accelerator time, in seconds per second, and the smallest burst, in
+    /// seconds. Both are one token, which is 1 ns; the rate is one token per second.
     pub const MIN_ACCELERATOR_S: f64 = 1e-9;
 
     /// The largest rate of accelerator time, in seconds per second: the use of 400 accelerators. At
@@ -110,9 +110,9 @@ impl Registers {
 
     /// Creates registers for a rate of `tokens_per_s` tokens per second with the clock `clock`, and
     /// bursts of `bucket` tokens. The refill divided by the interval is the rate in tokens per
-    /// cycle, within a millionth. It is the first convergent of the rate's continued fraction that
-    /// is as close. If no such fraction fits the registers and the bucket, the nearest one that
-    /// fits is used.
+    /// cycle, within a millionth. The fraction is the first convergent of the rate's continued
+    /// fraction with this precision. If no such fraction fits the registers and the bucket, the
+    /// nearest one that fits is used.
     ///
     /// # Errors
     /// [`ShapingError::ImpossibleRate`] for a rate that is not above 0, too low for the longest
@@ -190,8 +190,9 @@ impl Registers {
     }
 
     /// Returns the largest number of tokens that can be spent within `window` successive cycles: a
-    /// full bucket in the first cycle, and the refills of the other cycles. Their number is that of
-    /// refill intervals in these cycles, rounded up, since a refill can follow the burst directly.
+    /// full bucket in the first cycle, and the refills in the other cycles. The number of refills
+    /// is these cycles divided by the interval, rounded up, since a refill can follow the burst
+    /// directly.
     pub fn most_within(self, window: Cycles) -> u64 {
         match window.0 {
             0 => 0,

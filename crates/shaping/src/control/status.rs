@@ -63,8 +63,9 @@ pub struct TenantStatus {
     /// Number of periods since the promise was made.
     pub periods: u64,
     /// Number of periods since the promise was made in which the promised rate was missed. A period
-    /// counts as missed if, at its end, requests of the tenant wait, the tenant got less than
-    /// promised in the period, and it lacks more than one request since its requests began to wait.
+    /// counts as missed if all of this holds: requests of the tenant wait at its end, the tenant
+    /// got less than promised in it, and the shortfall since the tenant's requests began to wait is
+    /// more than one request. Shortfalls of up to 1 % are allowed.
     pub missed: u64,
     /// Number of requests that ended since the promise was made.
     pub requests: u64,
@@ -181,7 +182,8 @@ impl TenantStatus {
         }
     }
 
-    /// Returns the worse of the verdicts on the rate and the latency, in the order of [`Verdict`].
+    /// Returns the worse of the verdicts on the rate and the latency. From worst to best, verdicts
+    /// are `Missed`, `TooShort`, `Kept` and `NoPromise`.
     pub fn verdict(&self) -> Verdict {
         self.rate_verdict().max(self.latency_verdict())
     }
