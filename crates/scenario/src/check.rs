@@ -45,7 +45,7 @@ impl Scenario {
     /// Returns the scenario as indented JSON with all fields.
     ///
     /// # Errors
-    /// None for a scenario that [`Scenario::check`] has accepted.
+    /// Does not fail for a scenario that [`Scenario::check`] has accepted.
     pub fn to_json(&self) -> Result<String, ScenarioError> {
         Ok(serde_json::to_string_pretty(self)? + "\n")
     }

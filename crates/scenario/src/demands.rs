@@ -37,10 +37,10 @@ pub struct ServiceDemand {
     pub service: String,
     /// The service's request rate divided by the mean request rate of the services.
     pub rate_share: f64,
-    /// The SLO that the scenario or the workload's file states, in us, if one does.
+    /// The SLO in us, as the scenario or the workload file states it; `None` if neither does.
     pub slo_us: Option<f64>,
-    /// Otherwise the SLO as a multiple of the service's mean response time on an idle server; `None`
-    /// if there is no SLO.
+    /// The SLO as a multiple of the service's mean response time on an idle server, which applies
+    /// if `slo_us` is `None`. If both are `None`, the service has no SLO.
     pub slo_factor: Option<f64>,
     /// The core time of a request's application logic, in ns.
     pub app_ns: f64,
@@ -52,8 +52,8 @@ pub struct ServiceDemand {
     /// The mean number of messages that the service receives for one request, including the request
     /// itself.
     pub received: f64,
-    /// The mean number of traces that a core executes in part or whole for one request, since they
-    /// have come to an accelerator that the chip lacks.
+    /// The mean number of a request's traces that a core executes in part or whole because they
+    /// call an accelerator that the chip lacks.
     pub fallbacks: f64,
     /// For each phase of traces, the chains that the request waits for. The chains of a phase start
     /// together, and the phase ends when the last of them ends.
@@ -79,8 +79,9 @@ pub struct OperationDemand {
     pub core_ns: f64,
     /// The total time of those operations that the accelerator executes, in ns.
     pub accelerator_ns: f64,
-    /// The mean number of operations that a core executes on this chip. They are in a trace that
-    /// has come to an accelerator that the chip lacks, which a core then executes to its end.
+    /// The mean number of these operations that a core executes because the chip lacks an
+    /// accelerator: from a trace's first call of a missing accelerator on, a core executes the rest
+    /// of the trace.
     pub on_core: f64,
     /// The part of `core_ns` that is the time of the operations `on_core`.
     pub on_core_ns: f64,

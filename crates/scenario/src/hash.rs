@@ -15,7 +15,7 @@ impl Checked {
     /// their defaults.
     ///
     /// # Errors
-    /// None in practice: all numbers are finite, so JSON can express them.
+    /// Does not fail in practice: all numbers are finite, so JSON can express them.
     pub fn canonical_json(&self) -> Result<String, ScenarioError> {
         let common = &self.resolved.config;
         let changed = |chip: &ResolvedChip| ResolvedChip {
@@ -39,7 +39,7 @@ impl Checked {
     /// without this crate.
     ///
     /// # Errors
-    /// None in practice: all numbers are finite, so JSON can express them.
+    /// Does not fail in practice: all numbers are finite, so JSON can express them.
     pub fn hash(&self) -> Result<String, ScenarioError> {
         Ok(sha256(self.canonical_json()?.as_bytes()))
     }

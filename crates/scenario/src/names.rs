@@ -129,7 +129,7 @@ impl Arrivals {
     /// Returns this arrival process with a mean rate of `rate_rps` requests per second.
     ///
     /// # Errors
-    /// None in practice: the constants of all named processes are valid.
+    /// Does not fail in practice: the constants of all named processes are valid.
     pub fn process(self, rate_rps: f64) -> Result<ArrivalProcess, ArrivalsError> {
         let modulation = match self {
             Arrivals::Poisson => return Ok(ArrivalProcess::Poisson { rate_rps }),

@@ -24,7 +24,7 @@ pub struct Band {
 }
 
 /// The mean time of work, or of waiting, at one resource: for requests around the median, and for
-/// slow requests. Only time on the critical path counts, for which the response waited.
+/// slow requests. Only time for which the response waited counts (the critical path).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BandTime {
     /// The resource that works on the requests or that they wait for. All cores count as one

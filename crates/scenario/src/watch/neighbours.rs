@@ -29,8 +29,8 @@ pub struct Blame {
     /// if the resource was never busy during such a wait.
     pub shares: [Option<f64>; 2],
     /// The fraction of the resource's busy time that the service took over the whole simulation,
-    /// from 0 to 1. Only resources of the server of the compared requests count, and not those of
-    /// servers that it calls or that call it.
+    /// from 0 to 1. Only the busy time on the server that served the compared requests counts, not
+    /// that on servers that this server calls or that call it.
     pub overall: f64,
 }
 

@@ -20,15 +20,16 @@ pub struct Waterfall {
     pub server: usize,
     /// The time of the request's arrival, from the start of the simulation.
     pub arrived: Time,
-    /// The time of the response to the request, or of its end without one, from the start of the
-    /// simulation.
+    /// The time at which the response was sent or, without a response, at which the request ended,
+    /// from the start of the simulation.
     pub ended: Time,
     /// Whether the response is an error.
     pub error: bool,
     /// Whether the request ended without a response, because a message did not come.
     pub timed_out: bool,
     /// The pieces of the request's time up to its end, in the order of their starts. Pieces of
-    /// parallel traces overlap in time. Waits for answers that outlast the request end with it.
+    /// parallel traces overlap in time. A wait that would last beyond the end of the request is cut
+    /// off there.
     pub segments: Vec<Segment>,
 }
 
