@@ -256,8 +256,9 @@ impl<W: Write> SpanWriter<W> {
     /// Records the response to a request, or its end without one, `at_ns` ns after the start of the
     /// simulation. `error` is `None` for an ordinary response. It is `Some(Some(index))` if the
     /// chain with this index in its phase failed, and `Some(None)` if it is unknown which chain
-    /// failed. In case of an error, the span of the latest wait of the failed chain (or of any
-    /// chain, if unknown) is marked as an error, unless a wait of it has timed out.
+    /// failed. In case of an error, the span of the failed chain's latest wait is marked as an
+    /// error, unless one of this chain's waits has timed out. If the chain is unknown, the waits of
+    /// all chains count.
     ///
     /// # Errors
     /// The error of writing to the output.

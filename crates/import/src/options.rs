@@ -17,11 +17,12 @@ pub struct Options {
     /// the rest is datacenter tax. Above 0 and at most 1, by default 1.
     pub app_share: f64,
     /// The largest number of workload services that one observed operation may become, from 1 to
-    /// 64; by default 3. Each different sequence of calls by the operation's requests becomes one
-    /// service. If there are too many sequences, only the most common are kept.
+    /// 64; by default 3. The operation's most common sequence of calls (shape) becomes a service,
+    /// and so do the next most common shapes of requests from outside.
     pub shapes: usize,
-    /// Whether the shapes that are kept of an operation share the rate of all of its requests from
-    /// outside. By default each has its own rate, and those of other shapes are left out.
+    /// Whether the rates of an operation's kept shapes add up to the rate of all its requests from
+    /// outside, including those of shapes that are not kept. By default, each kept shape has the
+    /// rate of its own requests.
     pub whole_rates: bool,
     /// The form in which the workload describes waits for remote sides; by default quantiles.
     pub waits: Waits,
