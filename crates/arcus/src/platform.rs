@@ -72,8 +72,8 @@ impl Platform {
     }
 
     /// Replaces the PCIe link by one of another generation and width. For a faster link, PCIe
-    /// credits and DMA buffers grow in proportion (assumed), so that they do not become the
-    /// bottleneck.
+    /// credits and DMA buffers grow by the ratio of the rates, rounded up to a whole number
+    /// (assumed), so that they do not become the bottleneck.
     #[must_use]
     pub fn on_link(self, generation: Generation, lanes: u8) -> Platform {
         let pcie = PcieConfig {

@@ -171,8 +171,8 @@ impl AdmissionRequest {
         }
     }
 
-    /// The unit of the tokens of the flow's shaper: messages if the flow is promised messages per
-    /// second in `slo`, otherwise bytes.
+    /// The unit of the tokens of the flow's shaper: operations (messages or, if messages are cut,
+    /// segments) if the flow is promised messages per second in `slo`, otherwise bytes.
     pub fn unit(&self) -> Unit {
         match self.slo {
             Some(rate) if self.class != ServiceClass::Opportunistic => rate.unit(),

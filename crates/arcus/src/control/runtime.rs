@@ -138,9 +138,9 @@ impl Runtime {
     /// depends on the flow's promise.
     ///
     /// If a mean rate is promised, the periods are control periods. A control period counts if more
-    /// than one message waited in the flow's queue at its beginning and at its end, and if the
-    /// flow's rate in the period and the flow's smoothed rate were both below the SLO by more than
-    /// 1 %.
+    /// than one message waited in the flow's queue both when the period began and when it ended,
+    /// and if the flow's rate in the period and the flow's smoothed rate were both below the SLO by
+    /// more than 1 %.
     ///
     /// If a rate is promised in a percentage of periods, the periods are those of this promise.
     /// Such a period counts if a message waited at the end of some control period within it, and if

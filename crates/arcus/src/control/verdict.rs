@@ -65,7 +65,8 @@ impl FlowStatus {
         rate.max(self.latency_verdict(run, number))
     }
 
-    /// Returns the verdict on the rate promised to this flow. `number` is the flow's index in `run`.
+    /// Returns the verdict on the rate promised to this flow; [`Verdict::NoPromise`] for an
+    /// opportunistic flow. `number` is the flow's index in `run`.
     pub fn rate_verdict(&self, run: &RunResult, number: usize) -> Verdict {
         let Some(slo) = self.slo_gbit_per_s() else {
             return Verdict::NoPromise;
@@ -140,8 +141,8 @@ impl FlowStatus {
         Some(found)
     }
 
-    /// Returns the verdict on the percentile of latencies promised to this flow. `number` is the
-    /// flow's index in `run`.
+    /// Returns the verdict on the percentile of latencies promised to this flow;
+    /// [`Verdict::NoPromise`] if none is promised. `number` is the flow's index in `run`.
     pub fn latency_verdict(&self, run: &RunResult, number: usize) -> Verdict {
         let Some(LatencySlo { percent, most }) = self.request.latency else {
             return Verdict::NoPromise;

@@ -50,7 +50,7 @@ pub struct PlanFile {
     /// Accelerators that the plan itself defines.
     #[serde(default)]
     pub accelerator: Vec<AcceleratorTable>,
-    /// Flows, in the order in which they ask for admission.
+    /// Flows. Those with equal `from_us` ask for admission in this order.
     pub flow: Vec<FlowTable>,
 }
 

@@ -91,7 +91,7 @@ impl Rejected {
 /// The registers of a token bucket that limits a flow.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct UnitRegisters {
-    /// The unit of a token: `bytes` or `operations` (messages).
+    /// The unit of a token: `bytes`, or `operations` (messages or, if messages are cut, segments).
     pub unit: &'static str,
     /// The number of tokens added at each refill.
     pub refill: u32,
