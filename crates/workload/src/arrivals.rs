@@ -3,8 +3,8 @@
 //!
 //! The paper drives its services with the invocation rates of eight Alibaba services, 13.4 k
 //! requests per second on average, and with Poisson arrivals at other loads (AccelFlow section VI).
-//! Which bursts the Alibaba rates contained is not stated, so the bursty process here has two named
-//! parameter sets, [`Modulation::alibaba`] and [`Modulation::short_bursts`].
+//! Which bursts the Alibaba rates contained is not stated, so the bursty process here has named
+//! parameter sets: [`Modulation::alibaba`], [`Modulation::azure`] and [`Modulation::short_bursts`].
 
 use accelflow_kernel::Stream;
 use accelflow_units::Time;
@@ -120,8 +120,8 @@ pub enum ArrivalsError {
          millionth)"
     )]
     MeanMultiplier(f64),
-    /// The mean time for which a rate of a bursty process lasts is shorter than [`MIN_DWELL`].
-    /// Holds this time.
+    /// The dwell time of a bursty process (the mean time from one random choice of its rate to the
+    /// next) is shorter than [`MIN_DWELL`]. Holds this time.
     #[error("dwell time = {} us: must be at least 100 us", .0.as_us_f64())]
     Dwell(Time),
     /// A time in a list of arrivals or rates is earlier than the time before it in the list.

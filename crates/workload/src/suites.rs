@@ -125,9 +125,9 @@ impl Suite {
         Some(Time::from_ns_f64(app_us * 1e3))
     }
 
-    /// Returns the share, from 0 to 1, of this suite's sequences of accelerators that have a
-    /// branch. It is the share that the AccelFlow paper reports (section III, Q2); `None` if the
-    /// paper reports none.
+    /// Returns the share, from 0 to 1, of this suite's sequences (accelerator calls without a core
+    /// in between) that have a branch, as the AccelFlow paper reports it (section III, Q2); `None`
+    /// if the paper reports none.
     pub fn printed_branching_share(self) -> Option<f64> {
         let printed = self.workload().ok()?.printed.as_ref()?;
         Some(printed.branching_share)

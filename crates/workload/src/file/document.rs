@@ -48,8 +48,8 @@ impl Document {
     }
 
     /// Returns the line and column in the file of the value at `path`, such as `services[0].sizes`.
-    /// If the file does not contain the value, returns the position of the nearest value around it.
-    /// `None` for a workload that was not read from TOML text.
+    /// If the file does not contain the value, returns the position of the innermost value in the
+    /// file that encloses `path`. `None` for a workload that was not read from TOML text.
     pub fn place(&self, path: &str) -> Option<Position> {
         self.places.of(path)
     }

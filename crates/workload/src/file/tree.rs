@@ -71,7 +71,8 @@ pub struct Rate(#[schemars(range(min = 0.001, max = 1e9))] pub f64);
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Printed {
-    /// The share of the workload's accelerator sequences that have a branch, from 0 to 1.
+    /// The share, from 0 to 1, of the workload's sequences (accelerator calls without a core in
+    /// between) that have a branch.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub branching_share: f64,
 }

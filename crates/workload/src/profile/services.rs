@@ -90,8 +90,8 @@ impl ServiceProfile {
     }
 
     /// Returns the time of a request that is neither in accelerator calls nor in application logic.
-    /// Its parts `core` and `client` are known only if the costs come from a recording that has
-    /// these times, and if the recording's distributions are used; otherwise both parts are `None`.
+    /// Each of its parts, `core` and `client`, is `None` unless the costs come from a recording
+    /// that has this part and whose distributions are used.
     pub fn outside(&self) -> &OutsideTimes {
         &self.drawn.outside
     }
@@ -213,8 +213,9 @@ impl Profile {
         &self.waits
     }
 
-    /// Returns all numbers that this profile uses, such as operation costs, each with its unit and
-    /// origin.
+    /// Returns the numbers on which this profile depends, such as operation costs, each with its
+    /// unit and origin. For costs from a recording, the numbers have the sum of a service's
+    /// operation costs, not each cost.
     pub fn parameters(&self) -> &[ProfileParameter] {
         &self.parameters
     }

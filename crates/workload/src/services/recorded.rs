@@ -13,10 +13,10 @@ pub struct RecordedRequests {
 }
 
 impl RecordedRequests {
-    /// Adds a group of `count` recorded requests with the same payload values. Their values are
-    /// those in `service`, replaced by those in `facts`, each given as (index of the phase, index
-    /// of the chain, trace, field, value). Facts of phases and chains that the service does not
-    /// have are ignored.
+    /// Adds a group of `count` recorded requests with the same payload values. The values are those
+    /// in `service`, except where `facts` gives others, each as (index of the phase, index of the
+    /// chain, trace, field, value). Facts of phases and chains that the service does not have are
+    /// ignored.
     pub fn add<'f>(
         &mut self,
         count: u64,

@@ -202,8 +202,8 @@ impl SizeDistribution {
         self.sample(probability)
     }
 
-    /// Returns the mean size, rounded to whole bytes. For a log-normal distribution, it is the mean
-    /// without the limits that sizes have.
+    /// Returns the mean size, rounded to whole bytes. For a log-normal distribution, this is the
+    /// mean before sizes are limited to 1 byte to [`MAX_SIZE`].
     pub fn mean(&self) -> Bytes {
         match self {
             SizeDistribution::Fixed(size) => *size,
