@@ -40,7 +40,8 @@ pub struct Resolved {
     /// The mean request rate over the services of the workload, in requests per second.
     pub rate_rps: f64,
     /// How the rates of the services differ: `equal` (they do not), `own` (in proportion to the
-    /// rates that the workload states), or the name of a set of rates in the workload.
+    /// rates that the workload states), or the name of a set of rates in the workload. Without
+    /// effect, and `equal`, if `rates_rps` states the rates.
     pub rates: String,
     /// The request rate of each service, in requests per second, by the service's name; empty
     /// unless the scenario gives rates by service.

@@ -35,7 +35,7 @@ impl ScenarioResult {
     /// `requests` and `warmup_requests` of the schema `accelflow.compare/1`, and `percentiles`,
     /// `requests_by_service`, `own_arrivals` and `use_over_time` if there are such data.
     ///
-    /// Response times are not in it, since they would be most of the text;
+    /// Single response times are not in it, since they would be most of the text;
     /// [`tails`](Self::tails) returns them.
     pub fn to_json(&self) -> Value {
         let mut systems: Vec<Value> = self

@@ -85,6 +85,7 @@ pub struct Scenario {
     /// The seed of all random numbers.
     pub seed: u64,
     /// The text of a recording (docs/recording-format.md), the source of costs and payload sizes.
+    /// Null: no recording.
     pub recording: Option<String>,
     /// How the simulator uses the recording's times. median: an operation takes its median time in
     /// each request. distribution: for each request, the times of its operations and its time

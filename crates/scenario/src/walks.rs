@@ -21,33 +21,32 @@ use crate::setup::memory;
 use crate::source::Source;
 use accelflow_parameters::Refusal;
 
-/// The path of a service through application logic and traces (sequences of accelerator
-/// operations), and the number of invocations of each accelerator by a request.
+/// The path of a service through application logic and traces (short programs of accelerator
+/// calls), and the number of calls of each accelerator by a request.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct WalkedService {
     /// The name of the service, such as `CPost`.
     pub service: String,
     /// The name of the RPC method that clients call.
     pub method: String,
-    /// The number of accelerator invocations of a request on the most common path.
+    /// The total number of accelerator calls of a request on the most common path.
     pub accelerators: u32,
     /// The service's phases in the paper's notation, such as `T1-CPU-T3`.
     pub path: String,
     /// The names of the traces that a request executes on the most common path.
     pub traces: Vec<String>,
-    /// The number of invocations of each accelerator on the most common path, by the accelerator's
-    /// name.
+    /// The number of calls of each accelerator on the most common path, by the accelerator's name.
     pub by_accelerator: BTreeMap<String, u32>,
     /// The largest number of chains of traces that one phase of the service starts at once.
     pub max_parallel_chains: usize,
-    /// For each sequence of accelerators (AccelFlow, section III, Q2), the largest number of
-    /// branches that one execution of the sequence can resolve.
+    /// For each sequence (accelerator calls without a core in between; AccelFlow, section III, Q2),
+    /// the largest number of branches that one execution of the sequence can resolve.
     pub conditionals_by_sequence: Vec<u32>,
 }
 
-/// A built-in suite of services: (name, fraction of the suite's accelerator sequences that have a
-/// branch, the same fraction as the paper prints it). The last is `None` if the paper (AccelFlow,
-/// section III, Q2) prints none.
+/// A built-in suite of services: (name, fraction of the suite's sequences that have a branch, this
+/// fraction as the AccelFlow paper prints it in section III, Q2, or `None` if it prints none). A
+/// sequence is accelerator calls without a core in between.
 pub type WorkloadRow = (&'static str, f64, Option<f64>);
 
 /// Returns the service of `services` called `name`.
@@ -72,9 +71,9 @@ fn source(text: &str) -> Result<Source, ScenarioError> {
     Ok(Source::File(Box::new(document.workload)))
 }
 
-/// Follows the traces (sequences of accelerator operations) of the service called `name`. Returns
-/// the service's path and the number of invocations of each accelerator by a request. `workload` is
-/// the name of a suite or the content of a workload file as JSON; `None` searches all suites.
+/// Follows the traces (short programs of accelerator calls) of the service called `name`. Returns
+/// the service's path and the number of calls of each accelerator by a request. `workload` is the
+/// name of a suite or the content of a workload file as JSON; `None` searches all suites.
 ///
 /// # Errors
 /// [`ScenarioError`] for an unknown service, an unknown or invalid workload, and a service whose traces
@@ -113,8 +112,8 @@ pub fn walk_service(name: &str, workload: Option<&str>) -> Result<WalkedService,
     })
 }
 
-/// Returns a row for each built-in suite: its name, the fraction of its accelerator sequences that
-/// have a branch, and the fraction that the paper prints.
+/// Returns a row for each built-in suite: its name, the fraction of its sequences (accelerator
+/// calls without a core in between) that have a branch, and the fraction that the paper prints.
 ///
 /// # Errors
 /// [`ScenarioError`] if a suite is invalid; does not occur in practice, since the suites are
@@ -191,9 +190,9 @@ pub fn dwell(arrivals: &str) -> Result<Option<Time>, ScenarioError> {
     })
 }
 
-/// Returns all numbers of SocialNetwork's cost profile `paper` as JSON objects with units and
-/// sources. The profile has operation costs derived from the paper's shares of time. `tcp_cost` is
-/// the time of a TCP operation on a core.
+/// Returns all numbers of SocialNetwork's cost profile `paper` as JSON objects with `name`,
+/// `value`, `provenance` and `note` (the source). The profile has operation costs derived from the
+/// paper's shares of time. `tcp_cost` is the time of a TCP operation on a core.
 ///
 /// # Errors
 /// [`ScenarioError`] for a time out of range.

@@ -58,11 +58,12 @@ impl Checked {
     /// simulated time.
     ///
     /// The timeline shows the requests that pass the filters of `options`, and the activity of the
-    /// hardware during the time window. With a filter by service, index or slowness, it shows the
-    /// hardware only while the shown requests were in progress. `progress` is called as in
-    /// [`Checked::run_beside`]. Each system is simulated twice, first to find the requests to show,
-    /// then to draw them. If `progress` returns `false`, the result is `None`, and `out` has part
-    /// of a timeline.
+    /// hardware from the start of the time window to its end or, if that is later, to the end of
+    /// the last shown request. With a filter by service, index or slowness, it shows the hardware
+    /// only while the shown requests were in progress. Each system is simulated twice, first to
+    /// find the requests to show, then to draw them. `progress` is called as in
+    /// [`Checked::run_beside`], but separately for each simulation. If `progress` returns `false`,
+    /// the result is `None`, and `out` has part of a timeline.
     ///
     /// # Errors
     /// [`ScenarioError`] for options that are not allowed, for no requests or more than

@@ -40,8 +40,8 @@ pub struct Watched {
 
 impl Checked {
     /// Simulates the scenario under its only system and follows one request to the service called
-    /// `service`. `progress` is called as in [`Checked::run_beside`], for up to two simulations; if
-    /// `progress` returns `false`, the result is `None`.
+    /// `service`. `progress` is called as in [`Checked::run_beside`], but separately for each of up
+    /// to two simulations; if `progress` returns `false`, the result is `None`.
     ///
     /// # Errors
     /// [`ScenarioError`] for several systems or chips, an unknown service or request, a percentile

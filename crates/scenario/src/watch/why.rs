@@ -66,8 +66,8 @@ impl Checked {
     /// distance to 100: for percentile 99, those from 98.5 to 99.5. The compared time of a request
     /// is that on its critical path, for which the response waited, so the mean times of a group of
     /// requests add up to the group's mean response time. `progress` is called as in
-    /// [`Checked::run_beside`], for two simulations; if `progress` returns `false`, the result is
-    /// `None`.
+    /// [`Checked::run_beside`], but separately for each of two simulations; if `progress` returns
+    /// `false`, the result is `None`.
     ///
     /// # Errors
     /// [`ScenarioError`] for several systems or chips, an unknown service, a percentile that is out
