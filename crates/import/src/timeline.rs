@@ -30,8 +30,8 @@ pub struct SpansOptions {
     /// The names of the services whose requests are shown; all services if empty. A request belongs
     /// to the service of its first span.
     pub services: Vec<String>,
-    /// The number of requests to show for each service. The requests whose first span lasts longest
-    /// are shown. `None` means all requests.
+    /// The largest number of requests to show for each service: those whose first span lasts
+    /// longest. `None` means all requests.
     pub slowest: Option<usize>,
 }
 

@@ -55,8 +55,8 @@ pub const MOST_ITEMS: usize = 10_000;
 /// The largest size of an item of a list ([`Kind::Lists`]), in bytes.
 pub const MAX_ITEM_BYTES: usize = 1_024;
 
-/// The largest number of keys in one read of documents, or in one write to lists. Other requests
-/// have one key.
+/// The largest number of keys in one read of documents, in one write of documents to the cache, or
+/// in one write to lists in the database. Other requests have one key.
 pub const MAX_KEYS: usize = 1_024;
 
 /// The longest time that the cache keeps data: 30 days.
