@@ -16,7 +16,7 @@ pub enum Rate {
 }
 
 impl Rate {
-    /// The unit of the tokens of a shaper that limits a flow to this rate: bytes or messages.
+    /// The unit of the tokens of a shaper that limits a flow to this rate: bytes or operations.
     pub const fn unit(self) -> Unit {
         match self {
             Rate::GbitPerS(_) => Unit::Bytes,
@@ -24,7 +24,8 @@ impl Rate {
         }
     }
 
-    /// The rate in tokens per second. A token is a byte or a message, as [`Rate::unit`] says.
+    /// The rate in tokens per second. A token is a byte or an operation (a message or, if messages
+    /// are cut, a segment), as [`Rate::unit`] says.
     pub fn tokens_per_s(self) -> f64 {
         match self {
             Rate::GbitPerS(rate) => rate * 1e9 / 8.0,

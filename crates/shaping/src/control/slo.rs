@@ -116,7 +116,7 @@ impl Slo {
     }
 }
 
-/// The reason why no more accelerator time may be promised to tenants: the allowed share of the
+/// What limits the accelerator time that tenants may use or be promised: the allowed share of the
 /// capacity, or a promised latency.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Limit {
