@@ -63,3 +63,21 @@ fn results_have_the_requests_that_ran_and_not_those_asked_for() {
     assert_eq!(counts(&both), [400, 40]);
     assert_eq!(both["requests_by_service"], json!({"A": 50, "B": 400}));
 }
+
+#[test]
+fn the_warm_up_of_a_list_of_times_follows_its_share_of_the_rate() {
+    let times: Vec<String> = (1..=1_000).map(|ms| format!("{}", ms * 1_000)).collect();
+    let listed = format!(
+        "arrivals = {{ process = \"times\", times_us = [{}] }}",
+        times.join(", ")
+    );
+    // The mean rate is 10,000 a second: A has a tenth of it, and of 400 requests.
+    let text = plain("", &[("A", &listed), ("B", "rate_rps = 19000.0")]);
+    let found = ran(&Scenario {
+        by_rate: Some(true),
+        ..shop(&text)
+    });
+    let row = &found["own_arrivals"][0];
+    assert_eq!([&row["requests"], &row["warmup_requests"]], [40, 4]);
+    assert_eq!(found["systems"][0]["services"][0]["completed"], 36);
+}

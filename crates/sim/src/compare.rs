@@ -127,12 +127,16 @@ pub struct Comparison<'c> {
 
 impl Comparison<'_> {
     /// Returns the number of requests that statistics count for the service with index `service` in
-    /// the plan: all requests from clients except the warm-up. The number is only an estimate if
-    /// `own_arrivals` has a list of arrival times for the service, or if clients never call the
-    /// service; [`Comparison::planned`] is exact.
+    /// the plan: all requests from clients except the warm-up. For a service that only other services
+    /// call, the number is an estimate: that of a service with its factor of the rate.
     pub fn counted(&self, service: usize) -> u64 {
-        let requests = self.of_service(service, self.requests);
-        requests.saturating_sub(self.of_service(service, self.warmup))
+        let (requests, warmup) = match self.planned(service) {
+            (0, 0) => [self.requests, self.warmup]
+                .map(|requests| self.of_service(service, requests))
+                .into(),
+            planned => planned,
+        };
+        requests.saturating_sub(warmup)
     }
 
     /// Returns how many requests clients send to the service with the index `service`, and how many
@@ -145,7 +149,7 @@ impl Comparison<'_> {
             Some(Some(ArrivalProcess::Trace(times))) => {
                 let listed = times.len() as u64;
                 let requests = of_service(self.requests).min(listed);
-                (requests, self.warmup.min(listed / 10))
+                (requests, of_service(self.warmup).min(listed / 10))
             }
             Some(Some(_)) => (of_service(self.requests), of_service(self.warmup)),
             _ if self.rate_share(service) > 0.0 || !self.plan.called().contains(&service) => {

@@ -5,10 +5,11 @@
 
 use accelflow_sim::plan::Plan;
 use accelflow_sim::stats::{Fallback, SimulationResult};
-use accelflow_sim::{Config, Load};
+use accelflow_sim::{Config, Load, simulate_servers};
 use accelflow_units::{Bytes, Time};
-use accelflow_workload::arrivals::ArrivalProcess;
+use accelflow_workload::arrivals::{ArrivalProcess, RateTable};
 
+use crate::common::services::{self, FRONT, STOCK, pair, together};
 use crate::common::{NOTHING_NS, fixed_plan, frictionless, round_cost, run, set, uniq_id};
 
 const MESSAGE: u64 = 500;
@@ -87,6 +88,36 @@ fn functions_beyond_the_schema_map_are_left_to_cores() {
     set(&mut config, &[("accelerator.rpc_processor", 0.0)]);
     let plain = run(&config, &two(), "accelflow", &loads, 1);
     assert_eq!(fallbacks(&plain, 0, Fallback::UnknownFunction), 0);
+}
+
+#[test]
+fn the_schema_map_has_the_services_with_most_requests_however_they_arrive() {
+    let poisson = ArrivalProcess::Poisson { rate_rps: 1_000.0 };
+    let table = RateTable::new(vec![(Time::ZERO, 2_000.0)]).unwrap();
+    let loads = [
+        Load::new(0, poisson, 20, 0),
+        Load::new(1, ArrivalProcess::Rates(table), 20, 0),
+    ];
+    let config = whole(&[("accelerator.rpc_schema_map_entries", 1.0)]);
+    let outcome = run(&config, &two(), "accelflow", &loads, 1);
+    let unknown = [0, 1].map(|service| fallbacks(&outcome, service, Fallback::UnknownFunction));
+    assert!(unknown[0] > 0 && unknown[1] == 0, "{unknown:?}");
+}
+
+#[test]
+fn the_schema_map_of_a_server_has_its_own_services() {
+    let plan = pair(3_000.0, 20_000.0).on_server(STOCK, 1).unwrap();
+    let config = whole(&[("accelerator.rpc_schema_map_entries", 1.0)]);
+    let loads = [together(FRONT, 3)];
+    let scenario = services::run(&config, &plan, "accelflow", &loads, 1);
+    let servers = simulate_servers(&scenario).unwrap();
+    assert_eq!(servers.len(), 2);
+    for server in &servers {
+        for service in &server.outcome.services {
+            let unknown = service.fallbacks.get(&Fallback::UnknownFunction);
+            assert_eq!(unknown, None, "each map has room for the server's service");
+        }
+    }
 }
 
 /// Memory for one message and its payload, and not for two.

@@ -139,28 +139,49 @@ impl Memory {
     }
 }
 
-/// By service, whether the schema map has its function; empty if all fit. The functions of the
-/// services with the highest arrival rates are in the map; a list of arrival times counts with its
-/// number of requests.
+/// By service, whether the schema map has its function; empty if all functions of the server's
+/// services fit. The map has the functions of the services to which clients send most requests.
 fn known(config: &AcceleratorConfig, loads: &[Load], services: usize) -> Vec<bool> {
     let capacity = config.rpc_schema_map_entries;
-    if services <= capacity {
+    let mut served: Vec<usize> = loads.iter().map(|load| load.service).collect();
+    served.sort_unstable();
+    served.dedup();
+    if served.len() <= capacity {
         return Vec::new();
     }
+    let seconds = loads.iter().map(duration_s).fold(0.0, f64::max);
     let mut asked = vec![0.0; services];
     for load in loads {
-        asked[load.service] += match &load.arrivals {
-            ArrivalProcess::Poisson { rate_rps } | ArrivalProcess::Bursty { rate_rps, .. } => {
-                *rate_rps
-            }
-            ArrivalProcess::Trace(_) | ArrivalProcess::Rates(_) => load.requests as f64,
-        };
+        asked[load.service] += requests_in(load, seconds);
     }
-    let mut order: Vec<usize> = (0..services).collect();
-    order.sort_by(|&a, &b| asked[b].total_cmp(&asked[a]));
+    served.sort_by(|&a, &b| asked[b].total_cmp(&asked[a]));
     let mut known = vec![false; services];
-    for &service in &order[..capacity] {
+    for &service in &served[..capacity] {
         known[service] = true;
     }
     known
+}
+
+/// The expected time until all requests of `load` have arrived, in seconds.
+fn duration_s(load: &Load) -> f64 {
+    let requests = load.requests as f64;
+    match &load.arrivals {
+        ArrivalProcess::Poisson { rate_rps } | ArrivalProcess::Bursty { rate_rps, .. } => {
+            requests / rate_rps
+        }
+        ArrivalProcess::Trace(times) => times.last().map_or(0.0, |last| last.as_s_f64()),
+        ArrivalProcess::Rates(table) => table.expects(requests).map_or(0.0, Time::as_s_f64),
+    }
+}
+
+/// The expected number of requests of `load` in the first `seconds` of a run.
+fn requests_in(load: &Load, seconds: f64) -> f64 {
+    match &load.arrivals {
+        ArrivalProcess::Poisson { rate_rps } | ArrivalProcess::Bursty { rate_rps, .. } => {
+            rate_rps * seconds
+        }
+        ArrivalProcess::Trace(times) => times.len() as f64,
+        // The last rate lasts for ever, so the mean rate until all requests have come stands for it.
+        ArrivalProcess::Rates(_) => load.requests as f64 * seconds / duration_s(load).max(1e-12),
+    }
 }
