@@ -32,9 +32,9 @@ pub struct Job {
     pub facts: Facts,
     /// The kind of the message (Thrift, gRPC, storage or HTTP) and its header.
     pub call: Call,
-    /// The Thrift function whose call the message answers; `None` if it is no answer, or not of
-    /// Thrift. Headers of answers do not name the service, so RPC needs it if several services
-    /// have a function of the same name.
+    /// The Thrift function whose call the message answers; `None` if the message is not an answer,
+    /// or not a Thrift message. RPC needs this function if several services have a function of the
+    /// same name, since headers of answers do not name the service.
     pub answers: Option<FunctionId>,
     /// The compression of the payload, or of the data in its envelope; `None` if neither is
     /// compressed.

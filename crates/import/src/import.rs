@@ -162,7 +162,7 @@ fn looks_like_json(bytes: &[u8]) -> bool {
 fn nothing(origin: &Origin, findings: &Findings) -> ImportError {
     let why = match findings.first_loss() {
         Some((topic, count)) => format!("{count} {}: {}", topic.what, topic.done),
-        None => "the files have no spans of this kind".to_owned(),
+        None => format!("the files have no {} spans", origin.kind),
     };
     let files: Vec<&str> = origin.files.iter().map(|(name, _)| name.as_str()).collect();
     ImportError::NoRequests {

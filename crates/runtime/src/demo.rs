@@ -17,9 +17,9 @@ use crate::outcome::{Caller, Conversation, Message, Outcome};
 use crate::peer::{Answers, LoopbackPeer};
 use crate::run_traces::RunTraces;
 
-/// The name of the method that the demo's client has called, for a run whose message the service
-/// sends itself. If the run fails on its way, an error subtrace (a trace that reports the error)
-/// replies to this call.
+/// The name of the method that the demo's client has called, in a run that begins with a message
+/// that the service sends. An error subtrace (a trace that reports an error) of such a run replies
+/// to this call.
 pub const CALLER_METHOD: &str = "ComposePost";
 
 /// Returns the TCP packets of a Thrift call of `method` by the demo's client. They are an input for

@@ -92,7 +92,7 @@ pub(crate) trait Answering: Send {
 /// Sends the error in `job` to the client of the request that this thread handles, and returns
 /// whether it was sent. The handler's own answer is then discarded. `trace` is the name of the
 /// error subtrace, the trace that sends the error: `T6_error`, `T7_error` or `T10_error`. A gRPC
-/// client gets a status instead, whatever `trace` is.
+/// client gets a status without an error subtrace, whatever `trace` is.
 ///
 /// Nothing is sent if [`Config::errors_to_caller`](crate::Config) is false, if an error was already
 /// sent for this request, or if the error is a Thrift exception that the handler's function does

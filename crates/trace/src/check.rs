@@ -168,10 +168,10 @@ pub fn is_part_name(name: &str) -> bool {
     })
 }
 
-/// Checks that `nodes` obey the rules of the trace language. `role` states whether `nodes` are a
-/// whole trace or continue one. Returns warnings: one for each pair of successive accelerators that
-/// Table I of the AccelFlow paper does not list, and one for each accelerator at which a trace
-/// begins against the table.
+/// Checks that `nodes` obey the rules of the trace language. `role` states whether `nodes` begin a
+/// trace or continue one. Returns warnings: one for each pair of successive accelerators that Table
+/// I of the AccelFlow paper does not list, and one if a core may not start a trace at the first
+/// accelerator according to this table.
 ///
 /// # Errors
 /// [`CheckError`] for the first rule that `nodes` break.

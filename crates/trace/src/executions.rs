@@ -11,9 +11,8 @@ use crate::source::Node;
 /// A summary of the executions that start at a part or at a sequence in it.
 #[derive(Clone, Debug)]
 pub(crate) struct Summary {
-    /// The largest number of executions (arms of forks and joins) that can run at the same time, on
-    /// any path that starts at the summarized part or sequence; at least 1. The traces to which
-    /// tails lead are included.
+    /// The largest number of executions (arms of forks and joins) that can run at the same time
+    /// while the part or sequence, and then the traces to which its tails lead, run; at least 1.
     pub executions: u64,
     /// Whether a path runs past the end.
     falls: bool,

@@ -39,8 +39,8 @@ impl<T> Default for Joins<T> {
 
 impl<T> Joins<T> {
     /// Opens a join for an execution that splits into two, and returns the two arms for which the
-    /// join waits. `outer` is the arm that the splitting execution is in a surrounding join; `None`
-    /// if no join surrounds it.
+    /// join waits. `outer` identifies the splitting execution as an arm of a surrounding join;
+    /// `None` if no join surrounds it.
     pub fn scatter(&mut self, outer: Option<JoinArm>) -> [JoinArm; 2] {
         let open = Open {
             outer,
@@ -62,8 +62,8 @@ impl<T> Joins<T> {
     /// Adds one more arm to the open join of an execution that forks, and returns this arm for the
     /// newly started execution.
     ///
-    /// `join_arm` is the arm that the forking execution is; `None` if the forking execution is in
-    /// no join. Then the new execution is in no join either, and the result is `None`.
+    /// `join_arm` identifies the forking execution as an arm of its join; `None` if it is in no
+    /// join. The new execution is then in no join either, and the result is `None`.
     pub fn fork(&mut self, join_arm: Option<JoinArm>) -> Option<JoinArm> {
         let join = join_arm?.join;
         let arms = &mut self.joins[join as usize].arms;
@@ -76,8 +76,8 @@ impl<T> Joins<T> {
     ///
     /// Returns `None` while other arms of the join have not arrived. When the last arm arrives,
     /// returns a pair. First, the values of all arms, in the order in which the arms started.
-    /// Second, the arm of the surrounding join as which the execution continues; `None` if no join
-    /// surrounds this one.
+    /// Second, the arm of the surrounding join that the joined execution is from here on; `None` if
+    /// no join surrounds this one.
     pub fn arrive(&mut self, join_arm: JoinArm, brings: T) -> Option<(Vec<T>, Option<JoinArm>)> {
         let open = &mut self.joins[join_arm.join as usize];
         open.arms[usize::from(join_arm.arm)] = Some(brings);

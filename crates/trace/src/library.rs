@@ -33,7 +33,7 @@ pub enum RegisterError {
     #[error("a different trace is already registered as '{0}'")]
     Duplicate(String),
     /// A service tried to replace or remove a trace that it does not own.
-    #[error("trace '{trace}' belongs to {}: no other service can replace or remove it", owner_text(.owner))]
+    #[error("trace '{trace}' {}", owner_text(.owner))]
     Owned {
         /// The name of the trace to replace or remove.
         trace: String,
@@ -44,8 +44,12 @@ pub enum RegisterError {
 
 fn owner_text(owner: &Option<String>) -> String {
     match owner {
-        Some(owner) => format!("the service '{owner}'"),
-        None => "all services".to_owned(),
+        Some(owner) => {
+            format!("belongs to the service '{owner}': no other service can replace or remove it")
+        }
+        None => {
+            "has no owner: all services can run it, and none can replace or remove it".to_owned()
+        }
     }
 }
 
@@ -119,8 +123,8 @@ impl Library {
     /// can run it. A trace that is registered already keeps its owner.
     ///
     /// # Errors
-    /// The errors of [`Library::register`]. [`RegisterError::Owned`] if `name` belongs to a trace
-    /// that `service` may not run, or to a different trace that `service` does not own.
+    /// The errors of [`Library::register`]. If `service` is given, [`RegisterError::Owned`] if a
+    /// trace called `name` belongs to another service, or has no owner and a different source.
     pub fn register_for(
         &mut self,
         service: Option<&str>,
@@ -189,7 +193,8 @@ impl Library {
     /// `service` of `None` means the operator, who may remove all traces.
     ///
     /// # Errors
-    /// [`RegisterError::Owned`] for a trace that `service` does not own.
+    /// [`RegisterError::Owned`] for a trace of another service or without an owner, unless
+    /// `service` is `None`.
     pub fn remove_for(&mut self, service: Option<&str>, name: &str) -> Result<bool, RegisterError> {
         self.may_change(service, name)?;
         Ok(self.remove(name))
@@ -218,8 +223,8 @@ impl Library {
         &self.traces
     }
 
-    /// Compiles all traces of the library into one trace memory, with the addresses of the traces
-    /// to which tails lead.
+    /// Compiles all traces of the library into one trace memory, in which tails refer to traces by
+    /// address instead of name.
     ///
     /// # Errors
     /// [`LinkError`] for
@@ -278,8 +283,8 @@ impl Library {
     }
 }
 
-/// Returns the names of the traces that the tails in `nodes` name as the next, in source order; a
-/// name may occur more than once.
+/// Returns the names of the traces to which the tails in `nodes` lead, in source order. A name may
+/// occur more than once.
 pub fn tails(nodes: &[Node]) -> Vec<&str> {
     let mut names = Vec::new();
     let mut stack: Vec<&Node> = nodes.iter().rev().collect();

@@ -32,9 +32,9 @@ use crate::role::Role;
 ///   struct's integers, enums and bools, `compressed` and `exception`. A struct with compressed
 ///   data becomes the JSON envelope `{"compressed":1,"codec":"zstd","data":"<base64>"}`.
 /// - gRPC: converts one message to JSON. Requests become a [`Record`] instead, for the methods
-///   given to [`Dser::with_records`]. Exceptions are methods whose request or response can contain
-///   an extension, a group, or a type with a special JSON form, such as `Timestamp`. The facts are
-///   the message's integers, enums and bools, `compressed` and `exception`.
+///   given to [`Dser::with_records`], unless the method's request or response can contain an
+///   extension, a group, or a type with a special JSON form, such as `Timestamp`. The facts are the
+///   message's integers, enums and bools, `compressed` and `exception`.
 /// - Storage: converts a response to JSON, or a request in a program that is itself the cache or
 ///   the database. The facts are the message's integers, and `hit`, `found`, `compressed`,
 ///   `c_compressed` and `exception`, which are 0 if the message lacks them.

@@ -69,8 +69,10 @@ impl PooledExecutor {
     /// `bytes` are ignored.
     ///
     /// `peer` answers the messages that the run sends. If its answers take time ([`Peer::waits`]),
-    /// the calling thread makes all calls of `peer` while it waits for the run. Otherwise it waits
-    /// as [`PoolSettings::notification`](super::PoolSettings::notification) states, such as asleep.
+    /// the calling thread calls the methods of `peer` while it waits for the run. Otherwise workers
+    /// call them, and the calling thread waits as
+    /// [`PoolSettings::notification`](super::PoolSettings::notification) states: for example
+    /// asleep.
     ///
     /// # Errors
     /// The errors of [`Executor::run_on`].

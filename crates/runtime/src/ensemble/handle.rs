@@ -108,9 +108,9 @@ impl Shared {
 }
 
 impl TraceHandle {
-    /// Creates the handle of a run that has already ended. So callers can treat runs on their own
-    /// core ([`TraceRequest::run_inline`](super::TraceRequest::run_inline)) like runs in the
-    /// ensemble.
+    /// Creates the handle of a run that has already ended. With this handle, callers can treat runs
+    /// on their own core ([`TraceRequest::run_inline`](super::TraceRequest::run_inline)) like runs
+    /// in the ensemble.
     pub fn ended(finished: Finished) -> TraceHandle {
         let shared = Arc::<Shared>::default();
         shared.finish(finished);

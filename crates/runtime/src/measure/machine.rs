@@ -7,11 +7,11 @@ use super::error::MeasureError;
 use super::offloads::{NothingEnsemble, switch_ns};
 use crate::affinity::{on_core, usable_cores};
 
-/// Options of [`measure`] and [`measure_chains`]: the number of rounds, and how often each round
-/// measures everything.
+/// Options of [`measure`] and [`measure_chains`]: the number of rounds, and the number of calls in
+/// a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MeasureOptions {
-    /// The number of rounds, at least 1. Each round measures everything once.
+    /// The number of rounds, at least 1. Each round gives one value of every measured time.
     pub rounds: u32,
     /// How many times a round calls each accelerator, makes each offload and switches threads; at
     /// least 1.
@@ -53,8 +53,8 @@ pub struct MeasuredBody {
     /// begin an offload and to take the result.
     pub setup_ns: Vec<f64>,
     /// Accelerometer's parameter L in nanoseconds, for each round. It is the time of an offload to
-    /// an accelerator that does nothing, for which the host spins, minus o0. In this time the worker
-    /// is woken, and the queue entry passes to the worker and back.
+    /// an accelerator that does nothing, minus o0; the host polls for the result. In this time the
+    /// worker is woken, and the queue entry passes to the worker and back.
     pub transfer_ns: Vec<f64>,
 }
 

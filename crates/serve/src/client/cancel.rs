@@ -60,7 +60,7 @@ impl Cancel {
         self.0.cancelled.load(Ordering::SeqCst)
     }
 
-    /// Does `work`, and also cancels `other` if this handle is cancelled before its end.
+    /// Does `work`. If this handle is cancelled before the end of `work`, also cancels `other`.
     pub fn passing_on<T>(&self, other: &Cancel, work: impl FnOnce() -> T) -> T {
         let _watch = self.watch(Arc::new(other.clone()));
         work()
@@ -120,9 +120,9 @@ thread_local! {
 
 /// Does `work`, and calls `check` every 50 ms while a client call waits in `work` on this thread.
 ///
-/// `check` ends the call with a [`Cancel`] of its [`CallOptions`](super::CallOptions). It is for
-/// threads that must look for signals or other events while they wait. TLS handshakes make no
-/// checks.
+/// To end the call, `check` calls [`Cancel::cancel`] on the handle in the call's
+/// [`CallOptions`](super::CallOptions). This function is for threads that must look for signals or
+/// other events while they wait. `check` is not called during TLS handshakes.
 pub fn checking<T>(check: Rc<dyn Fn()>, work: impl FnOnce() -> T) -> T {
     struct Restore(Option<Rc<dyn Fn()>>);
     impl Drop for Restore {

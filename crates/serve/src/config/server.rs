@@ -129,21 +129,21 @@ pub struct Config {
     /// The threads that do the accelerators' work on messages. Default [`Execution::Inline`].
     pub execution: Execution,
     /// The largest number of concurrent requests on a gRPC connection; at least 1. Each request has
-    /// a flow-control window: an equal part of 16 MiB, but at least 16 KiB and at most 128 KiB.
-    /// Default 512, so that hundreds of handlers that wait, such as coroutines, can run at once.
+    /// a flow-control window: 16 MiB divided by this number, but at least 16 KiB and at most 128
+    /// KiB. Default 512, so that hundreds of handlers that wait, such as coroutines, can run at
+    /// once.
     pub max_concurrent_streams: u32,
     /// The largest total size of the unsent responses of one gRPC connection, in bytes. Responses
     /// that are being produced count, as do those that the client has not read. A single response
     /// may be larger. A request waits if its response is not expected to fit. Default 64 MiB, 4
     /// times the largest message.
     pub max_unsent_bytes: usize,
-    /// The largest number of threads that run gRPC requests of any connection. Up to the same
-    /// number of further threads run only requests of connections of which no request is running.
-    /// One more thread per tenant runs only requests of tenants of which no request is running. At
-    /// most 64 times this number of requests wait for a thread. Default 64 (assumed), so that
-    /// blocking handlers leave threads for others. With 0, each connection's thread runs its
-    /// requests one after the other. That saves two thread switches per request, but handlers
-    /// should not block.
+    /// The number of threads that gRPC requests of all connections share. As many further threads
+    /// are reserved for connections that have no running request, and one more thread per tenant
+    /// for tenants that have no running request. At most 64 times this number of requests wait for
+    /// a thread. Default 64 (assumed), so that blocking handlers leave threads for others. With 0,
+    /// each connection's thread runs its requests one after the other. That saves two thread
+    /// switches per request, but handlers should not block.
     pub handler_threads: usize,
     /// Whether glibc overwrites memory that the process frees, from the server's start on. This
     /// includes memory of C libraries and of an interpreter, which no allocator in Rust reaches,

@@ -69,7 +69,8 @@ impl GrpcCall {
 
     /// Creates the description of a request that this program sends. `name` is the name of the
     /// called method, such as `package.Service.Method`, in one of the forms that [`Schema::find`]
-    /// accepts. If the request is compressed, then with `codec`.
+    /// accepts. If the accelerator Cmp compresses the request, it uses `codec`; with `None`, its
+    /// own codec.
     ///
     /// # Errors
     /// `unknown_method` for an unknown or ambiguous name.
@@ -91,7 +92,9 @@ impl GrpcCall {
     }
 
     /// Returns the description of the response to this request. The response is sent if the request
-    /// was received, and received if the request was sent. If it is compressed, then with `codec`.
+    /// was received, and received if the request was sent. It may be compressed with `codec`. With
+    /// `None`, Cmp compresses a sent response with its own codec, and RPC refuses a received
+    /// response that is compressed.
     pub fn response(&self, codec: Option<Codec>) -> GrpcCall {
         GrpcCall {
             role: Role::Response,

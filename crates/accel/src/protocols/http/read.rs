@@ -59,8 +59,8 @@ pub(crate) fn read(call: &HttpCall, bytes: &[u8], limits: &Limits) -> Result<Rec
 }
 
 /// Returns the length in bytes of the HTTP response at the start of `bytes`, the bytes received so
-/// far. The length includes interim (1xx) responses before the final one. It may exceed that of
-/// `bytes`, while the response is incomplete. `None` while the length is not known.
+/// far. The length includes interim (1xx) responses before the final one. A length above that of
+/// `bytes` means that the response is incomplete. `None` while the length is not known.
 ///
 /// `to_head` states whether the request's method was HEAD, since the response then has no body.
 /// `ended` states whether the server has closed the connection without an error, which ends a
