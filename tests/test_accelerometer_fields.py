@@ -154,8 +154,8 @@ def test_unnamed_kernels_have_the_names_that_results_give_them(tmp_path: Path) -
     [
         (
             '[[alternatives]]\nname = "as given"\ntransfer_cycles = 0\n',
-            "alternatives[0].name = 'as given': must be a string that names no other alternative,"
-            " not 'as given'",
+            "alternatives[0].name = 'as given': must be a string, neither another"
+            " alternative's name nor 'as given'",
         ),
         (
             "[slo]\nlatency_us = 100\nlimit_us = inf\n",
@@ -184,7 +184,7 @@ def test_what_a_decision_cannot_have_is_refused(tmp_path: Path, more: str, messa
                 "transfer_cycles": 0,
                 "acceleration_ratio": math.inf,
             },
-            "kernel_share_ratio = '1 in all': must be below 1, since offloading costs nothing",
+            "kernel_share_ratio = 1: must be below 1, since offloading costs nothing",
         ),
         (
             {"setup_cycles": 1e18, "offloads_per_s": 1e300},

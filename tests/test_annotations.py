@@ -469,15 +469,15 @@ def private() -> Callable[..., object]:
             "offload = 'parse': must be the innermost decorator, directly above def: another",
         ),
         (lambda: offload(eval("lambda: 1")), "whose source is in a file"),  # noqa: S307
-        (lambda: offload(marks={"parse": "Dser"})(parse), "must be a function: "),  # type: ignore[dict-item]
+        (lambda: offload(marks={"parse": "Dser"})(parse), "key of marks = .parse.: must be a"),  # type: ignore[dict-item]
         (lambda: closed(1)[0].propose(), "must be at least 1: call .* first"),  # noqa: PLW0108
         (lambda: render.propose(rate_rps=0), "must be a number above 0"),
         (lambda: render.propose(rate_rps="a"), "rate_rps = 'a': must be a number above 0"),  # type: ignore[arg-type]
         (lambda: render.propose(rate_rps=None), "rate_rps = None: must be a number"),  # type: ignore[arg-type]
         (lambda: render.propose(rate_rps=math.inf), "rate_rps = inf: must be a number"),
         (lambda: proposed().register(5), "library = 5: must be an accelflow.trace.Library"),  # type: ignore[arg-type]
-        (lambda: offload(marks={"a": 3}), "marks = 'a': must be a function"),  # type: ignore[dict-item]
-        (lambda: offload(marks={parse: 3}), "marks = 3: must be the name"),  # type: ignore[dict-item]
+        (lambda: offload(marks={"a": 3}), "key of marks = 'a': must be a function"),  # type: ignore[dict-item]
+        (lambda: offload(marks={parse: 3}), "value of marks = 3: must be the name"),  # type: ignore[dict-item]
         (lambda: offload(marks=[parse]), "must be a mapping"),  # type: ignore[call-overload]
     ],
 )

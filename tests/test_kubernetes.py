@@ -234,14 +234,14 @@ def test_a_cluster_that_is_deleted_while_it_starts_ends_the_command(
         await asyncio.sleep(60)
 
     monkeypatch.setattr(KubeCluster, "_start", start)
-    with pytest.raises(AccelflowError, match="the Dask cluster it was deleted"):
+    with pytest.raises(AccelflowError, match="the Dask cluster 'it' was deleted"):
         Pods(operator, kr8s, WHERE, 2, print)
 
 
 def test_a_deleted_cluster_ends_the_command(operator: Any) -> None:
     found, kr8s, _ = started(operator, [SCHEDULER, pod("worker")], [DEPLOYMENT])
     kr8s.found = {"pods": [], "deployments": []}
-    with pytest.raises(AccelflowError, match="the Dask cluster it was deleted"):
+    with pytest.raises(AccelflowError, match="the Dask cluster 'it' was deleted"):
         found.check()
 
 

@@ -214,7 +214,7 @@ def test_the_checker_of_wheels_finds_faults(
     ("arguments", "words"),
     [
         ([], "unknown command ''; allowed are build, sdist, check, try and crates"),
-        (["build", "musl"], "unknown way 'musl'; allowed is zig"),
+        (["build", "musl"], "unknown argument of build 'musl'; allowed is zig"),
         (["try"], "try takes one wheel"),
         (["try", "missing.whl"], "there is no missing.whl"),
     ],

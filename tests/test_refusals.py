@@ -291,7 +291,7 @@ def test_times_of_arrivals_need_a_column_in_few_words(
     message = said(capsys, "import", "arrivals", "a.csv", "--out", "b.csv")
     assert message == (
         "accelflow: error: a.csv:1: columns = 'when, what': must include times, such as time_s,"
-        " time_ms or timestamp; or be named with --column"
+        " time_ms or timestamp; or name the column of times with --column"
     )
 
 

@@ -83,7 +83,7 @@ def test_services_are_told_what_callers_add(interface: Path, stubs: Any) -> None
             "metadata = 9037 bytes, including 32 for each field: must be at most 8192",
         ),
         ({"x-key": 5}, "type of metadata 'x-key' = 'int': must be str or bytes"),
-        ([("a", "b"), ("x-key",)], "type of metadata[1] = 'tuple': must be a pair of"),
+        ([("a", "b"), ("x-key",)], "type of metadata[1] = 'tuple of 1': must be a pair of"),
         ("abc", "type of metadata[0] = 'str': must be a pair of"),
     ],
 )

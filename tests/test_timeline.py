@@ -402,7 +402,7 @@ def test_files_that_are_no_spans_are_wrong_input(
     spans = tmp_path / "spans.json"
     simulation.write_spans(replace(SMALL, orchestrators=("accelflow",)), spans)
     place = cut / "no.pftrace"
-    said = re.escape(f"path = '{place}': must be a place that can be written: File exists")
+    said = re.escape(f"path = '{place}': must be a place that can be written: a file is where")
     with pytest.raises(InputError, match=said):
         watching.write_spans_timeline("otlp", [spans], place)
     with pytest.raises(InputError, match=said):
@@ -458,8 +458,8 @@ def test_unknown_options_in_python_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("shown", "why"),
     [
-        (Shown(), "must have at least one request: no span of otlp begins one"),
-        (Shown(services=("Login",)), "must have at least one request: no span of otlp begins one"),
+        (Shown(), "must have at least one request: no otlp span begins a request"),
+        (Shown(services=("Login",)), "at least one request: no otlp span begins a request"),
         (Shown(from_us=5.0), "must have at least one request to the chosen services in the time w"),
     ],
 )

@@ -151,8 +151,8 @@ def energy(
     """
     comparison = Comparison.from_dict(results)
     if custom := custom_accelerators(results):
-        allowed = "must be results without custom accelerators: the model does not know their power"
-        raise refused("accelerators", ", ".join(custom), allowed)
+        allowed = "must be none, since the model does not know the power of custom accelerators"
+        raise refused("custom accelerators of results", ", ".join(custom), allowed)
     system = comparison.system(orchestrator, chip)
     if system is None:
         chips = list(dict.fromkeys(found.chip for found in comparison.systems if found.chip))

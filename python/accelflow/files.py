@@ -74,6 +74,8 @@ def exists(path: str) -> bool:
 
 def why(error: Exception) -> str:
     """Return the text of `error` without the name of the file, for messages that name the file."""
+    if isinstance(error, FileExistsError):  # of mkdir
+        return "a file is where a folder must be"
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     if isinstance(error, UnicodeDecodeError):

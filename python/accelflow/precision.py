@@ -172,8 +172,8 @@ def until_precise(
         if requests > most_requests:
             raise AccelflowError(
                 f"precision {precision.measure}:{precision.ratio:.3g}: cannot be reached with "
-                f"{most_requests} requests a service on average; {found.name} is within "
-                f"{found.ratio:.2%}"
+                f"{most_requests} requests a service on average; the confidence interval of "
+                f"{found.name} is still ± {found.ratio:.2%}"
             )
 
 

@@ -139,5 +139,8 @@ def pairs(metadata: Metadata | None) -> list[tuple[str, str | bytes]]:
                 raise refused(place, type(value).__name__, "must be str or bytes")
             case _:
                 place = f"type of metadata[{number}]"
-                raise refused(place, type(entry).__name__, "must be a pair of a name and a value")
+                form = type(entry).__name__
+                if isinstance(entry, tuple | list):
+                    form += f" of {len(entry)}"
+                raise refused(place, form, "must be a pair of a name, a str, and a value")
     return found

@@ -155,7 +155,7 @@ def write_spans_timeline(
             raise
         allowed = "must have at least one request to the chosen services in the time window"
         if none or shown == Shown():
-            allowed = f"must have at least one request: no span of {kind} begins one"
+            allowed = f"must have at least one request: no {kind} span begins a request"
         raise refused("FILE", ", ".join(names), allowed) from error
     except AccelflowError as error:
         # Begins with a file that is read, not with the timeline that is written.

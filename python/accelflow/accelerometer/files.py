@@ -202,7 +202,7 @@ def _alternatives(tree: Mapping[str, Any], path: Path) -> dict[str, Service]:
         place = f"{path}: alternatives[{index}]"
         name = row.get("name", LEFT_OUT)
         if not isinstance(name, str) or not name or name in found or name == AS_GIVEN:
-            allowed = f"must be a string that names no other alternative, not '{AS_GIVEN}'"
+            allowed = f"must be a string, neither another alternative's name nor '{AS_GIVEN}'"
             raise refused(f"{place}.name", name, allowed)
         kernels = _named(tree["kernels"])
         names = [kernel.get("name", "kernel") for kernel in kernels]

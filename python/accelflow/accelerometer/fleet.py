@@ -92,7 +92,7 @@ def read_fleet(path: Path) -> Fleet:
         servers = _number(row.get("servers", LEFT_OUT), f"{place}.servers", least=1)
         name = row.get("name", Path(file).stem)
         if not isinstance(name, str) or any(name == member.name for member in members):
-            raise refused(f"{place}.name", name, "must be a string that names no other service")
+            raise refused(f"{place}.name", name, "must be a string and name no other service")
         members.append(Member(name, servers, read(path.parent / file)))
     return Fleet(
         members=members,

@@ -195,7 +195,10 @@ def _check_finite(outcome: Mapping[str, Any], service: Service) -> None:
     if outcome["speedup_ratio"] is None:
         shares = math.fsum(float(_central(k.kernel_share_ratio)) for k in service.kernels)
         allowed = "must be below 1, since offloading costs nothing: the speedup would be infinite"
-        raise refused("kernel_share_ratio", f"{shares:g} in all", allowed)
+        together = f"{shares:g} for all kernels together"
+        raise refused(
+            "kernel_share_ratio", shares if len(service.kernels) == 1 else together, allowed
+        )
 
 
 #: The fields of a kernel that are chosen by name.

@@ -164,8 +164,8 @@ def _check_marks(marks: Mapping[Callable[..., object], str]) -> None:
         raise refused("marks", marks, "must be a mapping of functions to accelerators")
     for mark, accelerator in marks.items():
         if not callable(mark):
-            raise refused("marks", mark, "must be a function: marks maps functions to accelerators")
+            raise refused("key of marks", mark, "must be a function")
         if not isinstance(accelerator, str):
-            raise refused("marks", accelerator, "must be the name of an accelerator")
+            raise refused("value of marks", accelerator, "must be the name of an accelerator")
         if accelerator not in TAX_CALLS.values() and accelerator not in {"TCP", "RPC", "LdB"}:
             kind(accelerator)  # refuses what cannot be a name

@@ -269,7 +269,7 @@ class _Reader:
                 self.table.columns[0],
                 "must be a name, such as time_s: line 1 has the names of the columns",
             )
-        hint = "; or be named with --column"
+        hint = "; or name one of them with --column"
         found = self.table.only("times", _STARTS, hint)
         if found is None:
             found = self.table.only("times", _ENDS, hint)
@@ -279,7 +279,8 @@ class _Reader:
         raise refused(
             f"{self.table.path}:1: columns",
             there,
-            "must include times, such as time_s, time_ms or timestamp; or be named with --column",
+            "must include times, such as time_s, time_ms or timestamp; or name the column of times"
+            " with --column",
         )
 
     def read(self) -> None:

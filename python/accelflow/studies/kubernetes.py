@@ -136,7 +136,7 @@ class Pods:
         except Exception:  # whatever its client raises
             return
         if self._acted and not deployments:
-            raise AccelflowError(self._ended(f"the Dask cluster {cluster.name} was deleted"))
+            raise AccelflowError(self._ended(f"the Dask cluster '{cluster.name}' was deleted"))
         refused = [state for each in deployments if (state := _of_deployment(each)) is not None]
         for component in ("scheduler", "worker"):
             # A pod that is being deleted has ended because of that.
