@@ -16,8 +16,8 @@ use crate::limits::Limits;
 /// The output takes effect only if all of it conforms to the accelerator's declaration. If it does
 /// not, or the body fails or panics, the message stays unchanged, so that a core can take over.
 pub trait CustomBody: Send {
-    /// Returns the declaration of the accelerator in the library of traces: name, formats,
-    /// direction and facts.
+    /// Returns the accelerator's declaration, as traces make it: the name, the directions of
+    /// messages and the facts.
     fn kind(&self) -> &Kind;
 
     /// Processes one message.

@@ -11,7 +11,7 @@ use accelflow_trace::Format;
 pub enum AccelError {
     /// The input ends inside a value.
     #[error(
-        "truncated input: {what} at byte {at} needs at least {need} bytes, but {have} are left"
+        "truncated input: {what} at byte {at}: must have at least {need} bytes, but {have} are left"
     )]
     Truncated {
         /// The name of the value that was being read.

@@ -11,8 +11,8 @@ pub trait RunTraces {
     /// Runs the trace `name` on `message` until the trace, its tails and all its forks have ended.
     ///
     /// # Errors
-    /// [`Failure`] with the first error of any step, in the order of inline execution. The
-    /// connections return to `conversation` in any case.
+    /// [`Failure`] with the error of the first step that failed, in the order in which one thread
+    /// would run the steps. The connections return to `conversation` in any case.
     fn run_trace(
         &mut self,
         name: &str,

@@ -33,9 +33,9 @@ pub trait Peer {
     /// [`PeerError`] if no response arrives.
     fn exchange(&mut self, call: &Call, packets: &[u8]) -> Result<Vec<u8>, PeerError>;
 
-    /// Whether [`Peer::exchange`] waits for another party and so blocks its thread. If true, a
-    /// thread that waits for the run calls [`Peer::exchange`] instead of an accelerator's thread.
-    /// Default true.
+    /// Whether [`Peer::exchange`] waits for another party and so blocks its thread. If true, the
+    /// thread that waits for the run calls [`Peer::exchange`]; if false, an accelerator's thread
+    /// does. Default true.
     fn waits(&self) -> bool {
         true
     }

@@ -10,8 +10,8 @@ use accelflow_trace::{Accel, FileError, LinkError, RegisterError};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TraceRefusal {
-    /// No trace has the name in a setting, or a custom accelerator that the traces call has no
-    /// matching body.
+    /// A setting names a trace that does not exist, or a custom accelerator that the traces call
+    /// has no matching body.
     #[error(transparent)]
     Name(#[from] Refusal),
     /// A trace does not do what the setting that names it requires.
