@@ -227,6 +227,6 @@ pub struct Step {
     /// number of bytes that LdB passes on.
     pub output_bytes: usize,
     /// The names of payload values (facts) that the trace memory's conditions test, each with its
-    /// value after the call.
+    /// value after the call. Values that the message does not have are left out.
     pub facts: Vec<(String, i64)>,
 }

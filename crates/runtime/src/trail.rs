@@ -261,7 +261,7 @@ impl<B> Clocked<B> {
         self.costs_ns = wanted.then(Vec::new);
     }
 
-    /// Returns the wall time in nanoseconds of each accelerator call since the last
+    /// Returns the wall time in nanoseconds of each successful accelerator call since the last
     /// [`Clocked::note`], and switches the clock off.
     pub fn take(&mut self) -> Vec<f64> {
         self.costs_ns.take().unwrap_or_default()

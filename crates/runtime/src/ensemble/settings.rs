@@ -84,10 +84,11 @@ pub enum PoolError {
     Thread(#[from] io::Error),
 }
 
-/// Counters of the calls (steps) of one accelerator of the ensemble, summed over all its instances.
+/// Counters of the calls (steps) of one accelerator since the start of the ensemble, summed over
+/// the accelerator's instances.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PoolCounters {
-    /// The number of steps that the accelerator's workers executed.
+    /// The number of steps that the accelerator's workers have done, without those that panicked.
     pub done: u64,
     /// The number of steps that waited in the overflow area before they entered the input queue.
     pub overflowed: u64,
@@ -101,8 +102,8 @@ pub struct PoolCounters {
     pub panics: u64,
     /// The number of steps that changed places with an earlier entry of the queue to meet a deadline.
     pub exchanged: u64,
-    /// The number of steps that had a deadline.
+    /// The number of steps in `done` that had a deadline.
     pub with_deadline: u64,
-    /// The number of steps that ended after their deadline.
+    /// The number of steps in `done` that ended after their deadline.
     pub late: u64,
 }

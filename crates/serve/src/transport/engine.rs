@@ -158,9 +158,10 @@ impl EngineExecutor {
         self.own.set_detail(self.detail());
     }
 
-    /// Returns the costs of the accelerator calls since the last call of this method or
-    /// [`EngineExecutor::note`], in nanoseconds. Empty if costs are not recorded. In the ensemble,
-    /// a cost is the processor time of the worker, without the wait in queues.
+    /// Returns the costs of the accelerator calls since the last [`EngineExecutor::note`], in
+    /// nanoseconds. Empty if costs are not recorded. Call [`EngineExecutor::note`] again before the
+    /// next recorded run. In the ensemble, a cost is the processor time of the worker, without the
+    /// wait in queues; on this thread, it is the wall time of the call.
     pub fn take_costs(&mut self) -> Vec<f64> {
         let mut costs_ns = std::mem::take(&mut self.costs_ns);
         costs_ns.extend(self.own.bodies_mut().take());
