@@ -6,18 +6,18 @@
 //! over TCP or TLS 1.3 ([`TlsIdentity`]). rustls performs the handshake, and Decr and Encr process
 //! the records. RPC finds the function's index in the interface, which identifies the handler.
 //!
-//! Each connection has a thread that waits for messages and runs the traces itself; for gRPC, other
-//! threads run the traces on messages and the handlers ([`Config::handler_threads`]). A trace
+//! Each connection has a thread that waits for messages and, by default, runs the traces and
+//! handlers itself; for gRPC, other threads run both ([`Config::handler_threads`]). A trace
 //! computes for a few microseconds between two system calls, and handlers may block. An event loop
-//! would only add a queue before each of them. A waiting connection needs its stack and 16 KiB of
-//! buffer, and the number of connections is bounded ([`Config::max_connections`]).
+//! would only add queues before traces and handlers. A waiting connection needs its stack and 16
+//! KiB of buffer, and the number of connections is bounded ([`Config::max_connections`]).
 //!
 //! Handlers call other services with a [`Client`] or a [`GrpcClient`]. T9 sends the call, and T10
 //! receives the response.
 //!
-//! The core does the work that a trace cannot do. It decrypts records that do not end with their
-//! message, repeats the work of a failed accelerator, and reports to a client why its request was
-//! refused. [`Running::metrics`] counts each case by its reason.
+//! The core does the work that a trace cannot do. It decrypts TLS records in which one message ends
+//! and the next begins, repeats the work of a failed accelerator, and reports to a client why its
+//! request was refused. [`Running::metrics`] counts each case by its reason.
 //!
 //! `config` has the settings of both ends of a connection, `server` and `client`. They share
 //! `transport` (sockets, TLS, HTTP/2, the framing of gRPC) and `memory` (buffers and wiping).

@@ -168,9 +168,8 @@ impl TraceHandle {
     /// Returns `None` once the run has ended, or at the time `until`. With `None` as `until`, the
     /// wait has no time limit.
     ///
-    /// The [`Outcome`] of the run no longer has the results that this function has returned.
-    /// Results arrive before the end only if [`TraceRequest::early`](super::TraceRequest::early) is
-    /// true.
+    /// At the end of the run, its [`Outcome`] has the results that this function has not returned.
+    /// Unless [`TraceRequest::early`](super::TraceRequest::early) is true, these are all results.
     pub fn next_arrival(&self, until: Option<Instant>) -> Option<Arrival> {
         self.sleep(until, |slot| !slot.early.is_empty());
         self.shared.lock().early.pop_front()

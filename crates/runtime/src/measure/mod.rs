@@ -2,9 +2,9 @@
 //! this machine: the inputs A, o0, L and o1 of Accelerometer's equations (Sriraman and Dhanotia,
 //! ASPLOS 2020, Table 5).
 //!
-//! The host is one core, and the ensemble's workers are on another. Each round measures everything
-//! once: the software accelerators on both cores, offloads to accelerators that do nothing, and
-//! thread switches. The result of a round is the median of many calls, so that interruptions of a
+//! The host is one core, and the ensemble's workers are on another. Each round measures the
+//! software accelerators on both cores, offloads to accelerators that do nothing, and thread
+//! switches. The result of a round is the median of many calls of each, so that interruptions of a
 //! few calls do not count.
 
 mod bodies;
