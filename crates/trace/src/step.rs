@@ -6,8 +6,8 @@
 use crate::word::{AtmAddress, DecodeError, Instruction, PositionMark, Word};
 use crate::{Accel, Facts, PredicateTable, Transform};
 
-/// The next action of an output dispatcher: the hardware that sends an accelerator's output to the
-/// next step of its trace (AccelFlow, Fig. 8).
+/// The next action of an output dispatcher, the hardware that sends an accelerator's output to the
+/// next step of the trace (AccelFlow, Fig. 8).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Move the data and the trace to the input queue of this accelerator.

@@ -21,10 +21,11 @@ pub const DEFAULT_LEVEL: i32 = 1;
 /// The gzip level: the fastest, for the same reason as [`DEFAULT_LEVEL`].
 const GZIP_LEVEL: flate2::Compression = flate2::Compression::fast();
 
-/// The compression accelerator. Compresses the payload of a job (a message), or the data of the
-/// payload's JSON envelope. An envelope is a JSON object whose member `data` has the data in
-/// base64. Stores the codec and the format of the uncompressed data in `job.packed`. The codec is
-/// that of the job's gRPC call if there is one, otherwise the one given to [`Cmp::new`].
+/// The compression accelerator. Compresses the payload of a job (a message). If the payload is a
+/// JSON envelope, an object whose member `data` has the actual data in base64, compresses these
+/// data instead. Stores the codec and the format of the uncompressed data in `job.packed`. The
+/// codec is that of the job's gRPC call if the call states one, otherwise the one given to
+/// [`Cmp::new`].
 ///
 /// If Zstandard or Snappy would compress more than 64 KiB of data by a factor above
 /// [`Limits::max_decompression_ratio`], the output contains the first bytes of the data
