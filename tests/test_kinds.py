@@ -335,7 +335,7 @@ def test_their_power_is_not_known_and_a_fleet_is_sized_all_the_same(tmp_path: Pa
     results = accelflow.compare(workload(), orchestrators=["accelflow"], requests=100)
     assert set(chip.custom_accelerators(results.source)) == set(workload()["kinds"])
     with pytest.raises(
-        accelflow.AccelflowError, match=r"accelerators = '.*Convolution.*': must be"
+        accelflow.AccelflowError, match=r"of results = '.*Convolution.*': must be none"
     ):
         chip.energy(results.source, "accelflow")
     file = tmp_path / "results.json"
