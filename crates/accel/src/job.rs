@@ -50,8 +50,8 @@ pub struct Job {
     pub record: Option<Record>,
     /// The state of the connection that the message belongs to.
     pub session: Session,
-    /// The key by which LdB may keep messages on the same core, chosen by the caller: for example
-    /// the number of a user, a connection or a function.
+    /// The key for load balancing, chosen by the caller: for example the number of a user, a
+    /// connection or a function. LdB may keep messages with equal keys on the same core.
     pub affinity: u64,
     /// The index of the core that LdB has chosen; `None` before LdB.
     pub core: Option<usize>,

@@ -5,7 +5,7 @@ use accelflow_accel::{Call, Job};
 use serde_json::{Value, json};
 
 /// The names of the traces that report an error to the service's caller (error subtraces;
-/// AccelFlow, section IV.B). They follow the paper's traces T6, T7 and T10 when the response of a
+/// AccelFlow, section IV.B). They run after the paper's traces T6, T7 and T10 if the response of a
 /// database or another service is an error. They begin with serialization (Ser).
 pub const ERROR_TRACES: [&str; 3] = ["T6_error", "T7_error", "T10_error"];
 

@@ -34,8 +34,8 @@ pub struct TraceRequest {
     pub affinity: u64,
     /// The tenant, priority and deadline of the run.
     pub terms: Terms,
-    /// The connections that the run may use. They return when the run ends
-    /// ([`Finished::conversation`]).
+    /// The connections that the run may use. At the end of the run, [`Finished::conversation`] has
+    /// them.
     pub conversation: Conversation,
     /// The other ends of the run's connections. The peer lends the run a connection for each
     /// message that the run sends, and supplies the responses.

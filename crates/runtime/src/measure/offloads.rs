@@ -68,8 +68,8 @@ fn name(chain: usize) -> String {
 
 impl NothingEnsemble {
     /// Starts the worker threads of accelerators that do nothing, on the core that the operating
-    /// system numbers `core`. Each element of `chains` becomes a trace (program) that calls these
-    /// accelerators one after another.
+    /// system numbers `core`. Each element of `chains` is a list of accelerators, and becomes a
+    /// trace (program) that calls them one after another.
     ///
     /// # Errors
     /// [`MeasureError`] if threads cannot be started, or a chain is not a valid trace.

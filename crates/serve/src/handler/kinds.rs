@@ -36,10 +36,10 @@ where
 /// A handler, which answers the requests to one function of a server with values of the
 /// application's own types.
 ///
-/// The server usually does not convert arguments and results to JSON text, which saves time. It
-/// does so if it records costs, for compressed Thrift messages, and for gRPC messages with a
-/// special JSON form (`docs/message-conventions.md`). The rules for threads and panics are those of
-/// [`Handler`].
+/// The server does not convert arguments and results to JSON text, which saves time. There are
+/// three exceptions: the server records costs, a Thrift message is compressed, or a gRPC message
+/// has a special JSON form (`docs/message-conventions.md`). The rules for threads and panics are
+/// those of [`Handler`].
 pub trait ValueHandler: Send + Sync {
     /// Answers one request, and returns a result from [`Request::returns`] or [`Request::later`].
     ///

@@ -36,7 +36,7 @@ pub struct ServiceTraces<'a> {
 
 impl ServiceTraces<'_> {
     /// Checks that each trace in `roots` does its task. Links the traces in `roots`, the traces
-    /// named in `others`, and all traces that follow from these, and returns the linked trace
+    /// named in `others`, and all traces to which their tails lead, and returns the linked trace
     /// memory.
     ///
     /// # Errors
