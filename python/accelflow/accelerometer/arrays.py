@@ -61,13 +61,15 @@ def sweep(  # noqa: PLR0913  the parameters of the equations
     queue_cycles: Values = 0.0,
     thread_switch_cycles: Values = 0.0,
 ) -> Sweep:
-    """Return speedup and latency reduction at every point: equations (1), (3), (5), (6) and (8).
+    """Compute speedup and latency reduction for arrays of inputs (equations 1, 3, 5, 6 and 8).
 
     The equations are those of the Accelerometer paper. The design (`threading`, `placement`,
-    `driver_waits`, `latency_thread_switches`) is the same for all points; every other argument may
-    be an array. Releases the interpreter's lock. Raises InputError for shapes that do not
-    broadcast, and for a value out of range; the message names the argument and the index of the
-    point.
+    `driver_waits`, `latency_thread_switches`) is one for all; every other argument may be an array.
+    `driver_waits` says whether the host waits for the accelerator's acknowledgement of an offload
+    (None: yes, except for a remote accelerator without Sync). `latency_thread_switches` is how many
+    switches, 1 or 2, count in a request's latency with Sync-OS. Releases the interpreter's lock.
+    Raises InputError for shapes that do not broadcast, and for a value out of range; the message
+    names the argument and the index of the value.
     """
     values, shape = _broadcast(
         host_cycles_per_s=host_cycles_per_s,
@@ -112,8 +114,8 @@ def break_even(  # noqa: PLR0913  the parameters of the equations
     The equations are those of the Accelerometer paper. `goal` is ``speedup`` (more throughput of
     the host) or ``latency`` (a shorter request). `transfer_cycles` is the part of L, the cycles to
     move one offload, that does not depend on the size, as with a pipelined interface.
-    `transfer_cycles_per_byte` is the part that grows with the size. Raises as :func:`sweep` does,
-    and InputError for an unknown goal.
+    `transfer_cycles_per_byte` is the part that grows with the size. The design is that of
+    :func:`sweep`. Raises as :func:`sweep` does, and InputError for an unknown goal.
     """
     one_of("goal", goal, _GOALS)
     values, shape = _broadcast(

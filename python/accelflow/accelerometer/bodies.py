@@ -47,13 +47,13 @@ _INSTRUCTIONS: Final = (
 def measure_bodies(*, rounds: int = 15, calls: int = 60) -> dict[str, Any]:
     """Measure the nine accelerators in software on this machine; takes about half a minute.
 
-    Returns an object of schema ``accelflow.accelerometer-measured/3``, like
-    :func:`accelflow.accelerometer.measured.measure`. Its `kernels` are the nine accelerators and,
-    if the processor has AES instructions, `Encr_by_instructions` and `Decr_by_instructions`. Each
-    has `against` (a text on the two implementations that are compared), `acceleration_ratio` (A),
-    `setup_ns` (o0) and `transfer_ns` (L). Each also has the times for each size of the input.
-    `host_fixed_ns` and `host_ns_per_byte` are the intercept and the slope of a line through the
-    host's times.
+    Each time is measured in `rounds` rounds of `calls` calls. Returns an object of schema
+    ``accelflow.accelerometer-measured/3``, like :func:`accelflow.accelerometer.measured.measure`.
+    Its `kernels` are the nine accelerators and, if the processor has AES instructions,
+    `Encr_by_instructions` and `Decr_by_instructions`. Each has `against` (a text on the two
+    implementations that are compared), `acceleration_ratio` (A), `setup_ns` (o0) and `transfer_ns`
+    (L). Each also has the times for each size of the input. `host_fixed_ns` and `host_ns_per_byte`
+    are the intercept and the slope of a line through the host's times.
 
     Raises AccelflowError if this process may use one core only, as the ensemble needs another.
     """

@@ -63,10 +63,10 @@ def measure(*, rounds: int = 9, seconds: float = 0.02) -> dict[str, Any]:
     `against` (a text on the two implementations that are compared), `acceleration_ratio` (A: the
     ratio of their times per byte), `setup_ns`, `host_fixed_ns`, `host_ns_per_byte`, the times for
     each size, and `call_ns`, the host's time for a call on no bytes. `setup_ns` is o0 + L by
-    :func:`offload_cost_ns`, since the two cannot be told apart for an instruction. It and
-    `host_fixed_ns` are without the time of a call on no bytes, which is the interpreter's; the
-    times for each size are with it. `transfer_ns` is None. `thread_switch_ns` is o1, and
-    `io_uring_ns` the cost of a submission to io_uring. Each value is a result of
+    :func:`offload_cost_ns`, since the two cannot be told apart for an instruction; `transfer_ns` is
+    None. A call on no bytes takes only the interpreter's time. This time is subtracted from
+    `setup_ns` and `host_fixed_ns`, but not from the times for each size. `thread_switch_ns` is o1,
+    and `io_uring_ns` the cost of a submission to io_uring. Each value is a result of
     :func:`accelflow.accelerometer.rounds.over_rounds` for `rounds` rounds, with at least `seconds`
     of calls per size in each. `run_queue` has the machine's load before and after. Values that this
     machine cannot measure are None; `lacking` has the reasons.
@@ -143,14 +143,14 @@ def line(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
 
 
 def offload_cost_ns(host: tuple[float, float], accelerated: tuple[float, float]) -> float:
-    """Return the fixed cost of an offload, o0 + L in ns, where the work per byte determines A.
+    """Return the fixed cost of an offload, o0 + L in ns, from times on host and accelerator.
 
-    `host` and `accelerated` are lines of a call's time over its size: intercepts in ns and slopes
-    in ns per byte, whose ratio is A. The equations divide all of alpha by A, and alpha is the share
-    of all the host's cycles in the kernel, as a profile or a recording has it: also those that a
-    call takes at any size. So what an accelerated call takes beyond its bytes is partly in alpha /
-    A, and only the remainder is a cost of the offload. It is below 0 if the accelerator also has
-    the fixed part of a call done more than A times as fast.
+    `host` and `accelerated` are lines through the times of calls over their sizes: (intercept in
+    ns, slope in ns per byte). A is the ratio of the slopes. The equations divide all cycles of the
+    kernel on the host by A, also the fixed part of each call, the intercept of `host`. So the
+    accelerated time in the equations already has this fixed part divided by A. The result is the
+    intercept of `accelerated` less that part. It is below 0 if the accelerator speeds up the fixed
+    part of a call by more than A.
     """
     return accelerated[0] - host[0] * accelerated[1] / host[1]
 

@@ -53,10 +53,10 @@ class Recorded:
     """A recorded service: its operations, and the remaining core time of a request, `rest_ns`.
 
     `machine` describes the processor. `rest_ns` is application logic and, where it was measured,
-    the server's time outside of operations and logic; `rest_sd_ns` is the standard error of what
-    was measured of it. `assumed_application` is true if the recording lacks the time of application
-    logic; it is then the share of a request that AccelFlow's paper states, and so has no error of
-    its own, but grows with the operations' costs.
+    the server's time outside of operations and logic. `rest_sd_ns` is the standard error of the
+    measured part of `rest_ns`. `assumed_application` is true if the recording lacks the time of
+    application logic. This time is then assumed: the share of a request that AccelFlow's paper
+    states. It has no standard error of its own, but is proportional to the operations' costs.
     """
 
     name: str
@@ -79,7 +79,10 @@ class Recorded:
 
     @property
     def growth_ratio(self) -> float:
-        """How much a request's core time grows with a cost: by 1, and assumed logic's part."""
+        """The growth of a request's core time in ns for each ns by which a cost grows.
+
+        It is 1, or more if application logic is assumed, since that is a share of the request.
+        """
         return 1 / (1 - APPLICATION_RATIO) if self.assumed_application else 1.0
 
 

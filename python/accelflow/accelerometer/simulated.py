@@ -34,10 +34,10 @@ class Run:
 
     The accelerator is shared by `hosts` hosts of one core each, unless the kernel's queue sets
     their number. A host works on `threads` requests at a time (under Sync, on one). A request has
-    `kernels_per_request` kernels, each after some of the service's own work. The time of the own
-    work is `constant` or `exponential` (`own_work`), and so is that of kernels without sizes
-    (`kernel_work`); on the accelerator, `service_scv_ratio` of the kernel's queue takes precedence.
-    With `responses_first`, requests whose response has arrived run before new
+    `kernels_per_request` kernels, each after some of the service's own work. `own_work`,
+    ``constant`` or ``exponential``, is the distribution of the time of own work. `kernel_work` is
+    that of the time of kernels without sizes, except on an accelerator whose queue has a
+    `service_scv_ratio`. With `responses_first`, requests whose response has arrived run before new
     ones; otherwise requests run in the order in which they became ready. `load_ratio` is the
     arrival rate divided by the host's capacity without offloading. `requests` are measured with
     each of `seeds` seeds, from 1 on.
@@ -59,15 +59,16 @@ def simulate(service: Service, run: Run | None = None) -> dict[str, Any]:
 
     Returns an object of schema ``accelflow.accelerometer-simulation/2``. `kernels` has a row for
     each kernel alone, except for those that share an offload or an accelerator with others.
-    `service` has all kernels at once, or None if there is only one: a request has kernels of all
-    kinds, in proportion to their offloads. Kernels that share an offload are one kernel there.
+    `service` is the row of all kernels together, None if there is only one kernel. In it, a request
+    has kernels of all kinds, in proportion to their offloads, and kernels that share an offload
+    count as one.
 
     A row has the closed form's and the simulated `speedup_ratio` (of a saturated host) and
     `latency_reduction_ratio` (of one request at a time). `loaded` has mean latency and P99 at
     `load_ratio`, with and without offloading. It also has the mean wait of an offload,
     `queue_cycles`, simulated and by the equations at the same load (None if the accelerator would
     be overloaded). `overloaded` tells whether the host is overloaded at this load, without and with
-    offloading: its latencies then grow with the length of the run. Simulated ratios, latencies and
+    offloading: latencies then grow with the length of the run. Simulated ratios, latencies and
     waits are means over the seeds, with Student's 95 % half width; a ratio is computed for each
     seed. Ranges are simulated at their central value. Raises InputError as :func:`evaluate` does,
     and for invalid settings.

@@ -64,7 +64,8 @@ def case_studies(*, rounds: int = 15, seconds: float = 0.05) -> dict[str, Any]:
     Returns an object of schema ``accelflow.accelerometer-trial/2``: for each study the inputs, the
     estimated and the measured speedup, and `error_points`, the estimate minus the measurement,
     computed for each round. Each is a median over `rounds` with its interval
-    (:func:`accelflow.accelerometer.rounds.over_rounds`). Raises AccelflowError without OpenSSL.
+    (:func:`accelflow.accelerometer.rounds.over_rounds`). A round measures the requests of each
+    study for at least `seconds`. Raises AccelflowError without OpenSSL.
     """
     busy = [run_queue()]
     found: dict[str, list[dict[str, Any]]] = {name: [] for name in _PROCESSES}
