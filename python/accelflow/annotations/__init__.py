@@ -47,11 +47,11 @@ _Result = TypeVar("_Result")
 
 
 class Offloaded(Generic[_Given, _Result]):
-    """A function decorated with :func:`offload`; its calls record the operations in them.
+    """A function decorated with :func:`offload`, which records the operations in its calls.
 
-    Recorded are operations that accelerators could do, such as compression. Calls that raise an
-    exception are not recorded, and only the latest :data:`MAX_RECORDINGS` recordings are kept. The
-    function is pickled by its name, as others are: another process has recordings of its own.
+    It records operations that accelerators could do, such as compression. Calls that raise an
+    exception are not recorded, and only the latest :data:`MAX_RECORDINGS` recordings are kept. As
+    with other functions, pickle stores only the name. So recordings stay in their process.
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class Offloaded(Generic[_Given, _Result]):
 
     @property
     def operations(self) -> list[Operation]:
-        """The operations recorded in the last call that returned, in order; empty without such."""
+        """The operations of the last call that returned, in order; empty before such a call."""
         return list(self._recordings[-1].operations) if self._recordings else []
 
     @property

@@ -88,7 +88,7 @@ def names_of(function: object) -> Iterator[str]:
 
 
 def carries_over(function: object) -> bool:
-    """Return whether the result of `function` has the same content as its first argument."""
+    """Return whether `function` changes only the type of a value, such as `str.encode`."""
     return any(name in _CARRIES_OVER for name in names_of(function))
 
 

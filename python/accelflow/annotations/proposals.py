@@ -37,7 +37,8 @@ class Proposal:
     `name` is the function's name. `traces` maps each trace's name to its accelerators, which do the
     function's operations. `workload` is the content of a workload's file with one service, which
     uses the traces. `notes` list the values that had to be assumed, and the operations that were
-    left out. `on_argument` is the trace that processes the function's argument, or empty.
+    left out. `on_argument` names the trace that processes the function's argument; it is empty if
+    none does.
     """
 
     name: str
@@ -50,7 +51,8 @@ class Proposal:
     def register(self, library: Library) -> None:
         """Add the traces to `library`.
 
-        Raises TraceError for names that it already has, and InputError for another object.
+        Raises TraceError for names that the library already has, and InputError if `library` is not
+        a library.
         """
         instance_of("library", library, (Library,), "an accelflow.trace.Library")
         for name, calls in self.traces.items():
