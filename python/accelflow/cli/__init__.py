@@ -194,7 +194,7 @@ COMMANDS: Final[tuple[Listed, ...]] = (
         "relief-suite",
         "relief_suite",
         "relief_suite",
-        "Compare the throughput of RELIEF's five applications.",
+        "Compare AccelFlow's throughput with RELIEF's for RELIEF's five applications.",
     ),
     Listed(
         "doctor",

@@ -19,9 +19,10 @@ Row = Mapping[str, Any]
 
 
 def coverage_lines(rows: Sequence[Row]) -> Iterator[str]:
-    """Yield the lines of a report on the operations in `rows`, its list `coverage`.
+    """Yield lines of text on `rows`, the list `coverage` of an import's report.
 
-    Operations whose shapes are all in the workload share a line.
+    A row says which share of an operation's requests is in the workload. The least covered
+    operations have a line each; those that are covered completely share one.
     """
     parts = sorted((row for row in rows if _share(row) < 1), key=_share)
     for row in parts[:_SHOWN]:
@@ -34,7 +35,10 @@ def coverage_lines(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def coverage_warnings(rows: Sequence[Row]) -> Iterator[str]:
-    """Yield a warning if the rates lack over a tenth of the requests of an operation in `rows`."""
+    """Yield a warning if the workload's rates leave out over 10 % of an operation's requests.
+
+    `rows` is the list `coverage` of an import's report.
+    """
     lacking = [row for row in rows if row["share_of_rate"] < _ENOUGH]
     if not lacking:
         return

@@ -97,8 +97,8 @@ def readings(  # noqa: PLR0913 (the options)
     """Show how results change with each reading of the paper.
 
     A reading is one way to understand a sentence of the paper that allows several. Runs EXPERIMENTs
-    with every other reading of each such sentence, one at a time, and shows how far each result (a
-    row) moves.
+    with the default reading of each such sentence, then with each alternative, one at a time. Shows
+    how far each result (a row) moves.
     """
     context = click.get_current_context()
     if pages:

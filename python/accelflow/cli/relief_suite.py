@@ -27,7 +27,7 @@ from accelflow.cli.output import busy
     "--json", "as_json", is_flag=True, help="Print the results as one JSON object, not as text."
 )
 def relief_suite(reading: str, graphs: int, seed: int, as_json: bool) -> None:
-    """Compare the throughput of RELIEF's five applications.
+    """Compare AccelFlow's throughput with RELIEF's for RELIEF's five applications.
 
     This is AccelFlow's Fig. 15. Ratios are AccelFlow's maximum throughput divided by RELIEF's, for
     several definitions of the maximum (docs/relief-suite.md).

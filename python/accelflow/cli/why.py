@@ -54,8 +54,8 @@ def why(
     """Explain why slow requests to SERVICE take longer than the median ones.
 
     Compares requests around a percentile with requests around the median: the parts of their time,
-    the services that occupied the resources they waited for, and the arrivals before them
-    (docs/why.md).
+    the services that occupied the resources for which these requests waited, and the arrivals just
+    before these requests (docs/why.md).
     """
     check_report(report_file)
     scenario = scenario_asked(context)
