@@ -46,8 +46,8 @@ class Reason:
     function that computes it. `choices` names settings that the paper leaves open and whose
     possible values (readings, see :mod:`accelflow.readings`) were tried. `undecided` lists the
     readings with which the runs are too short for a verdict: the figure's interval is too wide, or
-    bursty arrivals had too few rates. `tried` lists the readings with which the figure is still
-    off.
+    bursty arrivals changed their rate too seldom. `tried` lists the readings with which the figure
+    is still off.
     """
 
     kind: str

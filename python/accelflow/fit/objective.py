@@ -93,8 +93,8 @@ class Judge:
         """Simulate `scenario` with enough seeds for a steady distance; return the evaluated point.
 
         A distance from the paper is steady if its standard error is small enough. The number of
-        seeds is doubled until this is so, or until the distance is clearly larger than `best`, or
-        if it is not expected to become steady. `stage` names the part of the search.
+        seeds is doubled until the distance is steady, is clearly larger than `best`, or is not
+        expected to become steady. `stage` names the part of the search.
         """
         found = self.with_seeds(scenario, stage, self.lengths.seeds)
         while not found.steady and self._worth_more(found, best):

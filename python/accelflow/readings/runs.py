@@ -49,9 +49,9 @@ class Figure:
     def verdict(self) -> str:
         """The verdict on our figure, a value of :class:`accelflow.findings.Verdict` as text.
 
-        A wide interval, or too few different rates of bursty arrivals, make a figure undecided.
-        Unlike on the page of `accelflow reproduce`, too few responses beyond a percentile do not,
-        since these runs are short.
+        A figure is undecided if its interval is wide, or if bursty arrivals changed their rate too
+        seldom. Too few responses beyond a percentile do not make it undecided, unlike on the page
+        of `accelflow reproduce`, since these runs are short.
         """
         few = rates_shortage(self.finding.lacking)
         return str(replace(self.finding, lacking=few).verdict)

@@ -134,7 +134,8 @@ class Check:
       point of `row`.
     - ``trend``: the figure of `row` rises or falls over `points`, pairs of a point and the point
       that it is compared with.
-    - ``most``: the figure of `row` is larger for each of `services` than its mean over the others.
+    - ``most``: the figure of `row` for each of `services` is larger than its mean over all services
+      that are not in `services`.
 
     `why_not` is the recorded reason why the statement does not hold here; None if it should hold.
     `also` has checks of the same statement with figures that are computed in other ways.

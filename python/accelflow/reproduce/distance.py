@@ -13,10 +13,9 @@ __all__ = ["distance", "fitted", "log_ratio", "standard_error"]
 def fitted(findings: Sequence[Finding]) -> list[Finding]:
     """Return the findings from which :func:`distance` is computed.
 
-    They are those whose figures the default scenario was chosen to match as a whole:
-    ``paper-targets.toml`` marks them with ``use = "fit"`` and has no ``fits`` for them. A figure
-    with ``fits`` served to choose one single parameter. It is no check of the model either, but is
-    not part of the distance.
+    They are the findings marked ``use = "fit"`` in ``paper-targets.toml``, without a key ``fits``:
+    the default scenario as a whole was chosen to match their figures. A finding with ``fits`` is
+    left out, since its figure served to choose a single parameter.
     """
     return [
         finding for finding in findings if finding.use == "fit" and not targets()[finding.key].fits

@@ -36,9 +36,9 @@ Place = tuple[str, str]
 def places_of(row: Row, point: str = "", other: str = "") -> list[Place]:
     """Return the keys (point, system) of the results from which the figure of `row` is computed.
 
-    The first key is that of the measured result. If the row compares it with another result, the
-    second key is that one's. In a statement about a trend, the row names no points: `point` is then
-    that of the first result, and `other` that of the second (empty: also `point`).
+    The first key is that of the measured result. If the row compares this result with another one,
+    the other's key comes second. In a statement about a trend, the row names no points: `point` is
+    then the point of the first result, and `other` that of the second (empty: also `point`).
     """
     found = [(row.of.point or point, row.of.system)]
     if row.to is not None:
@@ -94,7 +94,7 @@ def by_service(row: Row, cells: Cells) -> dict[str, Estimate | None]:
 def lead(row: Row, cells: Cells, service: str, others: Sequence[str]) -> Estimate | None:
     """Return the figure of `row` for `service` alone, minus the figure for the services `others`.
 
-    For several services, the figure is that which the row has for all of them, such as a mean.
+    The figure for several services combines them as `row` does, such as by their mean.
     """
     return _of_services(row, cells, [service], others)
 
@@ -102,11 +102,11 @@ def lead(row: Row, cells: Cells, service: str, others: Sequence[str]) -> Estimat
 def difference_of_systems(
     measure: str, cells: Cells, first: Place, second: Place
 ) -> Estimate | None:
-    """Return a measure under one system minus that under another, with its confidence interval.
+    """Return a measure under the system `second` minus that under `first`, with its interval.
 
-    `first` and `second` are pairs (point, system); the first is subtracted from the second. The
-    measure is a mean over the services. For the interval, the jackknife leaves out the same seed
-    for both, so that variation which both have in common cancels.
+    `first` and `second` are pairs (point, system). The measure is a mean over the services. For the
+    confidence interval, the jackknife leaves out the same seed for both, so that variation which
+    both have in common cancels.
     """
     return _difference(
         lambda kept: _of_system(measure, cells[first], kept),

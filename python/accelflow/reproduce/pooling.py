@@ -115,8 +115,8 @@ def tail_share(experiment: simulation.Scenario) -> float:
 def exists(measure: str, rows: Sequence[ServiceRow]) -> bool:
     """Return whether there are enough responses to report `measure`.
 
-    Only P99.9 can fail: at least 100 responses must be longer than it. `rows` has the service's
-    results of each seed.
+    Only for P99.9 can there be too few: at least 100 responses must be longer than it. `rows` has
+    the service's results of each seed.
     """
     return measure != "p999_us" or beyond(measure, rows) >= MIN_BEYOND
 

@@ -90,10 +90,10 @@ class Setting(Protocol):
         """
 
     def due(self, factor: float) -> float:
-        """Return after how long a request is late, as a multiple of its response time when idle.
+        """Return the multiple of the idle response time after which a request is late.
 
-        The idle time is the service's mean response time on an idle server. The result is the
-        scenario's own multiple if it has one, and otherwise the experiment's, `factor`.
+        The idle response time is the service's mean response time on an idle server. The multiple
+        is the scenario's own if it has one, and otherwise the experiment's, `factor`.
         """
 
     def to_dict(self) -> dict[str, Any]:

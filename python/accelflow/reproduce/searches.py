@@ -253,8 +253,8 @@ def _of_seed(by_seeds: Mapping[_Seeds, Sequence[_Search]], seed: int) -> Service
 def step_at(definition: Definition, place: tuple[str, str], budget: Budget) -> float:
     """Return the ratio of neighbouring rates that a search tries at `place`, (point, system).
 
-    It is the budget's `rate_step`, or less. An error of one step must not decide whether our figure
-    agrees with the paper's.
+    It is the budget's `rate_step`, or less if an error of one such step could decide whether our
+    figure agrees with the paper's.
     """
     steps = [
         1 + _ERROR * reported.scale / _slope(row, reported.value)

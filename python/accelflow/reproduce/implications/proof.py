@@ -65,8 +65,9 @@ class Proof:
     per cent.
 
     `rests_on` has further assumptions that the paper makes. If bound and figure exclude each other,
-    one of the assumptions in `gives` must be wrong. `reading` is the reading of the paper that is
-    ruled out, if only one is. `rows` are keys of the reported figures that contradict the others.
+    one of the assumptions or figures in `gives` must be wrong. `reading` is the reading of the
+    paper that is ruled out, if only one is. `rows` are the keys, without the paper's name, of the
+    reported figures that the proof is about.
     """
 
     name: str
