@@ -225,8 +225,8 @@ def why(
 
     Returns an object of schema ``accelflow.why/1`` (docs/why.md). It compares requests around
     `percentile` with requests around the median: the time along their critical paths, the services
-    that occupied the resources that they waited for, and the arrivals before them. ``verdict``
-    has the causes in short, as the function :func:`verdict` returns them.
+    that occupied the resources for which these requests waited, and the arrivals just before these
+    requests. ``verdict`` has the causes in short, as the function :func:`verdict` returns them.
 
     Raises InputError for a value that is not allowed and for too few requests, and AccelflowError
     if the simulation fails.

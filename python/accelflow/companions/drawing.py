@@ -78,10 +78,11 @@ def panels_figure(
 
 
 def paper_mark(axes: Axes, at: float, key: str, of: float = 1.0) -> None:
-    """Mark the paper's number with the key `key` at the x coordinate `at`, if there is one.
+    """Draw the paper's number, times `of`, at the x coordinate `at`.
 
-    The number is multiplied by `of`. A number is a line; a range is two lines with a bar between
-    them; a bound is a line with an arrow to the allowed side.
+    `key` is the number's key; nothing is drawn if there is no such number. A single number is drawn
+    as a line, a range as two lines with a bar between them, and a bound as a line with an arrow to
+    the allowed side.
     """
     target = targets().get(key)
     if target is None:

@@ -86,8 +86,8 @@ class Binding:
     that were turned away. It is None for ``overload``; for other kinds it is the bottleneck's share
     of the mean latency. `used` is a utilisation (0 to 1): for the kind ``queueing`` that of the
     busiest resource, and for ``denials`` that of an accelerator which keeps the manager's queue
-    full. Otherwise it is None. With several servers, `server` names the services on the one whose
-    utilisation or full queue it is; it is empty otherwise.
+    full. Otherwise it is None. With several servers, `server` names the services on the server that
+    has this utilisation or the full queue; it is empty otherwise.
     """
 
     kind: BindingKind

@@ -88,7 +88,7 @@ class ServiceResult:
     late. `fallbacks` counts the traces that an accelerator handed to a core, by reason.
     `accelerator_denied` has the share of operations that a full queue turned away, by kind of
     accelerator. `operations_per_request` is a mean over all requests of the server, and
-    `dispatcher_instructions_mean` one over the operations. Files of older versions lack some
+    `dispatcher_instructions_mean` a mean over their operations. Files of older versions lack some
     fields; `spent_us` is then empty, `data` and `slo_us` are None, and numbers are 0.
 
     With several seeds, times, rates and shares are means over the seeds, and counts are sums.

@@ -17,10 +17,10 @@ _NAMED: Final = 3
 
 
 def servers_of(system: SystemResult) -> list[tuple[ServiceResult, ...]]:
-    """Return the services of each server, which all have the utilisation of their server.
+    """Return the results of services, grouped by server.
 
-    Results of older versions do not say which services share a server; those of equal utilisation
-    then do.
+    All services of a server have its utilisation. Results of older versions do not say which
+    services share a server: services with the same utilisation are then grouped.
     """
     if system.source.get("placement") == "isolated":
         return [(service,) for service in system.services]

@@ -59,8 +59,8 @@ def row_name(row: Mapping[str, Any]) -> str:
     """Return the name of a row of a request's times, such as ``cores (orchestration)``.
 
     The name has the place where the time passes and, in brackets, the part of the response time if
-    the place does not imply it. It is always given on cores, since requests wait for them, and work
-    there, both for application logic and for orchestration. A wait begins with ``waits:``.
+    the place does not imply it. For cores, the part is always given, since it may be a wait,
+    application logic or orchestration. The name of a wait begins with ``waits:``.
     """
     at, part = row["at"], row["part"]
     if at == "cores":
