@@ -164,11 +164,11 @@ def _parameter(row: Mapping[str, Any]) -> Parameter:
 def check_numbers(
     of: str, settings: object, fields: Iterable[str], *, group: str = "", place: str = ""
 ) -> None:
-    """Raise InputError unless the numbers in the given fields of `settings` are allowed.
+    """Raise InputError if a number in the given fields of `settings` is out of range.
 
-    `fields` are the names of the fields. The simulator or model `of` has a parameter for each,
-    whose key ends with `group` and the field's name, and whose range counts. The message begins
-    with `place` and the field's name.
+    `fields` are the names of the fields. The range of each is that of a parameter of the simulator
+    or model `of`, whose key is `of`, a dot, `group` and the field's name. The message begins with
+    `place` and the field's name.
     """
     for name in fields:
         parameter, value = _parameter_of(of, f"{group}{name}"), getattr(settings, name)

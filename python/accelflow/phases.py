@@ -294,8 +294,8 @@ class Timed(TypedDict):
 class Cpu(TypedDict):
     """A phase of application logic on a core: `cpu` is the distribution of its time, or True.
 
-    Phases with True share the service's `app_us` equally, or else the application time in the
-    service's costs.
+    Phases with True share the service's `app_us` equally; without `app_us`, the application time in
+    the service's costs.
     """
 
     cpu: Literal[True] | Times

@@ -74,10 +74,10 @@ class Precision:
         return MEASURES[self.measure]
 
     def tail_share(self, seeds: int) -> float:
-        """Return which share of all response times, the longest, a simulation must keep (0 to 1).
+        """Return the share (0 to 1) of response times, longest first, that a simulation must store.
 
-        With these, the percentile over all `seeds` seeds can be computed, even if all responses
-        beyond it belong to one seed.
+        The stored ones are enough to compute the percentile over all `seeds` seeds, even if all
+        responses beyond it belong to one seed. The share is 0 for the mean.
         """
         if self.thousandths is None:
             return 0.0
@@ -119,9 +119,9 @@ def parse_precision(text: str) -> Precision:
 
 
 def first_requests(precision: Precision) -> int:
-    """Return the number of requests a service, on average, in the first, shortest run.
+    """Return the number of requests per service in the first, shortest run.
 
-    A service with less than the mean rate has fewer.
+    It is that of a service with the mean rate; services with lower rates have fewer.
     """
     thousandths = precision.thousandths
     if thousandths is None:  # a mean
@@ -142,9 +142,10 @@ def reached(found: Mapping[str, tuple[float, float]]) -> Reached:
 
 
 def next_requests(requests: int, found: Reached, precision: Precision) -> int:
-    """Return how many requests a service the next run should have, on average, for `precision`.
+    """Return how many requests per service the next run should have, to reach `precision`.
 
-    `found` is the precision that runs of `requests` requests have reached.
+    `found` is the precision that runs of `requests` requests per service have reached. Both numbers
+    are those of a service with the mean rate.
     """
     growth = (found.ratio / precision.ratio) ** 2 * _MARGIN
     return math.ceil(requests * min(max(growth, _LEAST_GROWTH), _MOST_GROWTH))

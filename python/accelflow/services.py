@@ -38,7 +38,7 @@ def cpu(time_us: float | Times | None = None) -> Timed | Cpu:
 
     A phase is one part of a service's path. `time_us` is a number, or a distribution from which
     each request's time is drawn. If it is None, phases without a time share the service's `app_us`
-    equally, or else the application time in the service's costs.
+    equally; without `app_us`, the application time in the service's costs.
     """
     if time_us is None:
         return {"cpu": True}

@@ -429,7 +429,7 @@ def suite_text(name: str) -> str:
 
 
 def mean_attempts(chain: Mapping[str, Any]) -> float:
-    """Return the mean number of attempts of a chain of traces, as its ``retry`` makes it."""
+    """Return the mean number of attempts of a chain of traces, from its ``retry`` (1 without)."""
     retry = chain.get("retry")
     if not retry:
         return 1.0

@@ -62,9 +62,10 @@ class CoreQueues:
 
         The share `share` of requests, above 0 and below 1, waits longer. Waits are taken as
         independent. Of n visits, the number of those that wait is binomial, and the sum of k
-        exponential waits has an Erlang distribution. A number of visits between two whole ones is
-        a mixture of both. Beyond 500 visits the sum is taken as normal. The unit is a visit's mean
-        length, and `busy_ratio` that of :meth:`wait`.
+        exponential waits has an Erlang distribution. For a fractional number of visits, the
+        distribution is a mixture of those for the whole numbers below and above. Beyond 500 visits
+        the sum is taken as normal. The unit of the result is a visit's mean length. `busy_ratio` is
+        that of :meth:`wait`.
         """
         waiting, mean = self.wait(busy_ratio)
         if visits > _MANY:
