@@ -31,7 +31,7 @@ def check_effects(scenario: Scenario, *, more_systems: bool = False) -> None:
 def without_idle_policy(scenario: Scenario) -> Scenario:
     """Return `scenario` without its `policy`, an order of queues, if that would have no effect.
 
-    A sweep over policies and systems may combine such values.
+    A sweep over policies and systems may combine a policy with a system on which it has no effect.
     """
     return scenario if _why_idle(scenario) is None else replace(scenario, policy=None)
 

@@ -84,10 +84,10 @@ class InputError(AccelflowError):
 
 
 class OutputError(InputError):
-    """The error for an output that could not be written since the machine failed: a full disk.
+    """The error for an output that the machine failed to write, for example on a full disk.
 
-    It is also an :class:`InputError`, since the user may choose another place, which has room. But
-    the command line exits with 1 instead of 2, since the work before the output was done.
+    It is also an :class:`InputError`, since the user may choose another place for the output. But
+    the command line exits with 1 instead of 2, since the input was valid and the work was done.
     """
 
     exit_code: ClassVar[int] = 1

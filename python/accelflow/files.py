@@ -191,7 +191,10 @@ def remove_interrupted() -> None:
 
 @contextmanager
 def named(path: Path) -> Iterator[None]:
-    """Add the file name `path` to an OSError of the ``with`` block that has none (a full disk)."""
+    """Add the file name `path` to an OSError of the ``with`` block that names no file.
+
+    The error for a full disk, for example, names none.
+    """
     try:
         yield
     except OSError as error:
@@ -220,9 +223,9 @@ def alone_in(folder: Path) -> Iterator[None]:
     """Let only one process at a time write to `folder` in a ``with`` block of this function.
 
     Other processes of this machine wait at their blocks, and say so on standard error. So the block
-    can choose names that are free, and write the files with these names. It must not use this
-    function again. A missing folder is created. On a file system without locks no process waits.
-    Raises OSError if nothing can be written to the folder.
+    can choose names that are free, and write the files with these names. Such blocks must not be
+    nested. A missing folder is created. On a file system without locks no process waits. Raises
+    OSError if nothing can be written to the folder.
     """
     folder.mkdir(parents=True, exist_ok=True)
     place = folder / LOCK

@@ -123,9 +123,9 @@ class Ensemble:
     thread before :meth:`enqueue` returns. Its offload would cost more than it saves
     (docs/ensemble.md, "Selective offload").
 
-    Close the ensemble, or use it in a ``with`` statement. One that is no longer used stops its
-    threads after the runs in progress. The end of the program waits for these. Raises TraceError
-    for a setting out of range.
+    Close the ensemble, or use it in a ``with`` statement. An ensemble that is garbage-collected
+    stops its threads after the runs in progress. At its exit, the program waits for these runs.
+    Raises TraceError for a setting out of range.
 
     A fork of the process has none of the threads. There, :meth:`enqueue` and waits for runs that
     had not ended raise TraceError with the reason ``forked``: start another ensemble.

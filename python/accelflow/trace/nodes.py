@@ -94,10 +94,10 @@ def join(*arms: Steps) -> Node:
     """Return a join: all arms run in parallel, each on a copy, and one accelerator waits for all.
 
     The accelerator after the join runs once, when the last arm has arrived. Its input is the
-    payloads of all arms, concatenated in their order, which must all be protocol data (str). Later
-    branches test the facts of the first arm. A join has at least two arms, none of them empty; no
-    path of an arm may end or fork, and only an accelerator may follow. Building the trace checks
-    this. Arms may contain joins.
+    payloads of all arms, concatenated in the arms' order. These payloads must be protocol data
+    (``str``). Later branches test the facts of the first arm. A join has at least two arms, none of
+    them empty; no path of an arm may end or fork, and only an accelerator may follow. Building the
+    trace checks this. Arms may contain joins.
 
     Source: AccelFlow, section IV.A: "If an input queue entry needs data from multiple source
     accelerators, the dispatcher marks the entry as ready when all data has arrived."

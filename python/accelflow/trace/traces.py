@@ -96,7 +96,7 @@ class Trace:
             warnings.warn(warning, TraceWarning, stacklevel=2)
 
     def register(self, name: str, *, replace: bool = False) -> None:
-        """Register the trace in its library as `name`, by which it runs and others continue in it.
+        """Register the trace in its library as `name`, by which runs and tails refer to it.
 
         Raises TraceError for an invalid name, for a trace that was not built, and for the name of a
         different trace, unless `replace`. Registering the same trace again has no effect.
