@@ -232,20 +232,19 @@ def test_a_named_value_has_no_unit_and_a_size_its_range() -> None:
 
 @pytest.mark.parametrize("command", ["area", "power"])
 @pytest.mark.parametrize(
-    ("first", "second", "key"),
+    ("first", "second"),
     [
-        ("cores=36", "core.count=72", "cores"),
-        ("accelerator.pes=16", "pes=4", "pes"),
-        ("pes.TCP=4", "accelerator.TCP.pes=16", "pes.TCP"),
+        ("cores=36", "core.count=72"),
+        ("accelerator.pes=16", "pes=4"),
+        ("pes.TCP=4", "accelerator.TCP.pes=16"),
     ],
 )
-def test_an_input_is_not_set_in_two_spellings(
-    command: str, first: str, second: str, key: str
-) -> None:
+def test_an_input_is_not_set_in_two_spellings(command: str, first: str, second: str) -> None:
     done = CliRunner().invoke(program, [command, "--set", first, "--set", second])
     name, _, number = second.partition("=")
+    before, _, _ = first.partition("=")
     assert str(done.exception) == (
-        f"--set {name} = {number}: must not be set again: {key} is already set, in another spelling"
+        f"--set {name} = {number}: must not be set again: {before} already sets the same value"
     )
 
 

@@ -308,5 +308,5 @@ def test_both_spellings_of_an_accelerators_own_size_are_one_parameter() -> None:
     assert chip.ignored({**of_accelerator, "core.clock_ghz": 2.0}) == ["core.clock_ghz"]
     with pytest.raises(InputError, match=r"did you mean pes\.TCP"):
         chip.sizes({"pes.TCQ": 32.0})
-    with pytest.raises(InputError, match=r"pes\.TCP is already set, in another spelling"):
+    with pytest.raises(InputError, match=r"again: pes\.TCP already sets the same parameter"):
         chip.sizes({**own, **of_accelerator})

@@ -246,6 +246,6 @@ def test_limits_of_a_tenant_that_no_service_has_are_refused() -> None:
     shaping = {7: Shaping(accelerator_s_per_s=0.5)}
     with pytest.raises(InputError) as caught:
         simulation.check(replace(limited, shaping=shaping, tenants={"Login": 3}))
-    allowed = "must be a tenant to which a service belongs: 3"
+    allowed = "must be the number of a tenant that has services: 3"
     assert str(caught.value) == f"shaping = 7: {allowed}"
     simulation.check(replace(limited, shaping=shaping, tenants={"Login": 7}))

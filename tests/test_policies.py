@@ -431,7 +431,10 @@ class Nameless(Orchestrator):
     ("given", "why"),
     [
         ({"policies": [Fifo]}, "policies = "),
-        ({"policies": {"acelflow": Fifo}}, "policies = 'acelflow': must be non_acc, cpu_centric,"),
+        (
+            {"policies": {"acelflow": Fifo}},
+            "policies key = 'acelflow': must be non_acc, cpu_centric,",
+        ),
         ({"policies": {"acelflow": Fifo}}, "did you mean accelflow"),
         ({"policies": {"accelflow": 5}}, "policies['accelflow'] = 5: must be a QueuePolicy"),
         ({"policies": {"accelflow": Plain}}, "must be a QueuePolicy, a subclass of it, or a"),
@@ -449,7 +452,7 @@ class Nameless(Orchestrator):
         ({"policies": {"non_acc": Fifo}}, "non_acc+Fifo has no accelerators"),
         ({"orchestrators": Plain}, "orchestrators = "),
         ({"orchestrators": [Fifo]}, "orchestrators[0] = "),
-        ({"orchestrators": [Chooses]}, "must not define choose, which only a QueuePolicy has"),
+        ({"orchestrators": [Chooses]}, "must not define choose, the method of a QueuePolicy"),
         (
             {"orchestrators": [Idle]},
             "orchestrators[0] = 'Idle': must not define decide, which would never be called: Idle"

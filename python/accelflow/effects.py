@@ -43,10 +43,11 @@ def _why_idle(scenario: Scenario) -> str | None:
     asked = resolved(scenario)
     systems = asked["orchestrators"]
     if _OWN_ORDER.issuperset(systems):
-        plural = "s" if len(systems) > 1 else ""
-        return f"it has no effect with the orchestrator{plural} {' and '.join(systems)}"
+        *others, last = systems
+        named = f"s {', '.join(others)} and {last}" if others else f" {last}"
+        return f"it has no effect with the orchestrator{named}"
     if scenario.policy in _BY_DEADLINE and not _has_slos(scenario, asked):
-        return f"no service has an SLO, so nothing has a deadline for {scenario.policy}"
+        return "it orders by deadlines, which follow from SLOs, but no service has an SLO"
     return None
 
 

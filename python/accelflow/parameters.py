@@ -279,6 +279,7 @@ def checked(engine: str, values: Mapping[str, Any], place: str = "") -> dict[str
             "parameters", values, "must be a mapping from keys to values, such as {'pes': 4}"
         )
     found: dict[str, float] = {}
+    spelt: dict[str, str] = {}
     for given, value in values.items():
         try:
             key, number = _value(engine, str(given), value)
@@ -286,9 +287,9 @@ def checked(engine: str, values: Mapping[str, Any], place: str = "") -> dict[str
             setting = None if error.place is None else f"{place}{error.place}"
             raise InputError(f"{place}{error}", setting) from error
         if key in found:
-            again = f"must not be set again: {key} is already set, in another spelling"
+            again = f"must not be set again: {spelt[key]} already sets the same parameter"
             raise refused(f"{place}{given}", value, again)
-        found[key] = number
+        found[key], spelt[key] = number, str(given)
     return found
 
 

@@ -271,7 +271,7 @@ def systems_in_python(
     for like, given in (policies or {}).items():
         place = f"policies[{like!r}]"
         if like not in known:
-            raise refused("policies", like, known=[like for like, _ in _native.system_names()])
+            raise refused("policies key", like, known=[like for like, _ in _native.system_names()])
         found += [_ordered(known[like], source, place) for source in _several(given)]
     found += [
         _orchestrated(source, f"orchestrators[{i}]") for i, source in enumerate(orchestrators)
@@ -343,7 +343,7 @@ def _source(source: Any, wanted: type, place: str) -> tuple[Any, Callable[[], An
     if not isinstance(policy, wanted):
         raise refused(place, source, f"{allowed}; calling it returned {policy!r}")
     if isinstance(policy, Orchestrator) and hasattr(policy, "choose"):
-        allowed = "must not define choose, which only a QueuePolicy has: pass that as queue"
+        allowed = "must not define choose, the method of a QueuePolicy: set `queue` to that class"
         raise refused(place, source, allowed)
     if isinstance(policy, QueuePolicy) and type(policy).choose is QueuePolicy.choose:
         raise refused(place, source, "must define choose(accelerator, waiting, now_ns)")

@@ -299,7 +299,7 @@ def _check_shaped(asked: Mapping[str, Any]) -> None:
     for tenant in asked["shaping"]:
         if int(tenant) not in known:
             numbers_of = ", ".join(str(number) for number in sorted(known))
-            allowed = f"must be a tenant to which a service belongs: {numbers_of}"
+            allowed = f"must be the number of a tenant that has services: {numbers_of}"
             raise refused("shaping", int(tenant), allowed)
 
 

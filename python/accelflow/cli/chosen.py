@@ -102,7 +102,7 @@ def sized(place: str | None, changes: Sequence[str]) -> Sized:
     """
     config = chosen_config(place, {})
     inputs: dict[str, float] = {}
-    assigned: set[str] = set()
+    assigned: dict[str, str] = {}
     for name, number in read_assignments(changes).items():
         if is_parameter(name):
             change = configured({name: number}, "--set ")
@@ -112,10 +112,10 @@ def sized(place: str | None, changes: Sequence[str]) -> Sized:
         else:
             keys = {name}
             inputs[name] = number
-        for key in keys & assigned:
-            again = f"must not be set again: {key} is already set, in another spelling"
+        for key in keys & assigned.keys():
+            again = f"must not be set again: {assigned[key]} already sets the same value"
             raise refused(f"--set {name}", number, again)
-        assigned |= keys
+        assigned |= dict.fromkeys(keys, name)
     left_out = chip.ignored(config)
     note = ""
     if left_out:

@@ -138,7 +138,8 @@ def _check_cost(goal: Goal) -> None:
         for share in (0.0, 1.0)
     )
     if cheap == dear:
-        allowed = f"must be a cost that at least one of the axes changes: {', '.join(ranges)}"
+        axes = ", ".join(ranges)
+        allowed = f"must be a cost that at least one of the axes changes; the axes are {axes}"
         raise refused("find.minimize", goal.minimize, allowed)
 
 
