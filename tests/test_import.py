@@ -141,7 +141,9 @@ def test_strict_takes_clean_tables_of_azure_and_states_their_conventions(tmp_pat
     assert not report.remarks("guessed")
     assert report.count("understood", "durations of 0 ms") == 1
     doubled = table(tmp_path, columns + "f,4,7,5\nf,4,7,5\n", "twice.csv")
-    with pytest.raises(InputError, match="that has others: refused because of --strict"):
+    with pytest.raises(
+        InputError, match="further durations of a function: refused because of --strict"
+    ):
         import_azure([calls, doubled], Report("a", strict=True), AzureOptions())
 
 

@@ -152,7 +152,7 @@ class _Builder:
             rounded(service.count / span_s / self.options.sampled_share), LEAST_RATE_RPS
         )
         sampled = f"{100 * self.options.sampled_share:g} % (--sampled)"
-        done = f"calls a second in the call graphs, of which the table has {sampled}"
+        done = f"computed from MSCallGraph's calls, taken for {sampled} of all calls"
         if self.rates.any():
             self.report.guessed("services without a rate", done)
         else:

@@ -133,7 +133,7 @@ class Days:
             before = self._durations.get(name, (0.0, 0.0, 0.0))
             if before[0]:
                 self.report.guessed(
-                    "durations of a function that has others", "weighted by counts", row.place
+                    "further durations of a function", "averaged, weighted by counts", row.place
                 )
             elif len(self._durations) >= _MOST_FUNCTIONS:
                 raise refused(

@@ -112,12 +112,15 @@ def _time_ns(tally: Tally, options: Options) -> float:
             )
             raise refused("--duration", options.duration_s, allowed)
         return tally.weights.total() * tally.unit_ns
-    why = "the profile does not state the time of its samples, which is --cores times --duration"
+    why = (
+        "this profile does not state the total time of its samples, which is computed as --cores"
+        " times --duration"
+    )
     if options.cores is None:
-        allowed = f"must be the mean number of busy cores, since {why}"
+        allowed = f"must be the mean number of busy cores: {why}"
         raise refused("--cores", LEFT_OUT, allowed)
     if options.duration_s is None:
-        allowed = f"must be the duration of the profile in seconds, since {why}"
+        allowed = f"must be the duration of the profile in seconds: {why}"
         raise refused("--duration", LEFT_OUT, allowed)
     cores = positive_number("--cores", options.cores, 1e6)
     return cores * positive_number("--duration", options.duration_s, _MOST) * 1e9

@@ -142,7 +142,7 @@ class Report:
     def _refuse(self, what: str, done: str, place: str, count: int) -> None:
         if self.strict and count > 0:
             where = f"{place}: " if place else ""
-            raise InputError(f"{where}{what}: refused because of --strict (otherwise: {done})")
+            raise InputError(f"{where}{what}: refused because of --strict (without it: {done})")
 
     def _add(self, section: str, what: str, done: str, place: str, count: int) -> None:
         if count > 0:
