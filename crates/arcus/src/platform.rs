@@ -154,7 +154,9 @@ impl Platform {
         }
         match spec.path {
             Path::InlineTx if spec.port.is_none() => incomplete("an Ethernet port"),
-            path if path.uses_storage() && self.storage.is_none() => incomplete("storage"),
+            path if path.uses_storage() && self.storage.is_none() => {
+                incomplete("storage devices, and the platform has none")
+            }
             _ => Ok(()),
         }
     }

@@ -363,7 +363,8 @@ def _settings(table: Section) -> Mapping[str, Any]:
             raise refused(
                 f"{table.place}.rates",
                 LEFT_OUT,
-                f"must be one of {rates}: arrivals = '{PRODUCTION}' give each service its rate",
+                f"must be one of {rates}: the rule by which services share the rate of"
+                f" arrivals = '{PRODUCTION}'",
             )
     simulation.check(simulation.Scenario(**checked))
     return found

@@ -122,7 +122,8 @@ class _Process:
         """
         line = self._process.stdout.readline() if self._process.stdout is not None else ""
         if not line:
-            raise AccelflowError(f"{self._program} ended with code {self._process.wait()}")
+            code = self._process.wait()
+            raise AccelflowError(f"{self._program} ended with code {code} before it answered")
         try:
             found: dict[str, Any] = dict(json.loads(line))
         except (TypeError, ValueError) as error:
