@@ -166,10 +166,11 @@ def _doubts(spread_ratio: dict[str, float], waited_ratio: float | None) -> list[
 def executed_operations(name: str, *, seed: int = 1) -> list[tuple[int, int, str, int, str]]:
     """Execute a SocialNetwork service once on real messages, and return its operations in order.
 
-    Each is (phase, chain, trace, arm, accelerator). `phase` is the index of the phase in the
-    service's path, and `chain` that of the chain of traces in the phase. `arm` tells parallel
-    executions apart: 0 for the one that begins the chain, 1 and up for those that forks of traces
-    start. Raises AccelflowError for an unknown service.
+    `seed` chooses the content of the messages. An operation is (phase, chain, trace, arm,
+    accelerator). `phase` is the index of the phase in the service's path, and `chain` that of the
+    chain of traces in the phase. `arm` tells parallel executions apart: 0 for the one that begins
+    the chain, 1 and up for those that forks of traces start. Raises AccelflowError for an unknown
+    service.
     """
     return _native.executed_operations(name, seed)
 

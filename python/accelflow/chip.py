@@ -131,12 +131,14 @@ def energy(
 ) -> dict[str, Any]:
     """Return the energy of one system of `results`, an object of schema ``accelflow.compare/1``.
 
-    If the results have several chips, `chip` selects one, by default the first.
+    If the results have several chips, `chip` selects one, by default the first. `changes` and
+    `sizes` replace inputs of the models, as in :func:`power`.
 
     The result has watts by part (``power_w``), completed requests per second, and joules per
     request. ``dynamic_joules_per_request`` is the part of these joules beyond idle and leakage.
     Requests per joule are the performance per watt. All are averages over the measured window.
-    Services that share a server share its watts. All servers count, with the utilisation of each.
+    Watts are sums over all servers of the system, each with its own utilisation. They are not
+    divided between the services of a server.
 
     Dispatchers' energy follows from the operations per request in the results; requests from other
     services count at their mean rate over the run. DMA energy follows from the moved bytes: their

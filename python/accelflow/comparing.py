@@ -297,12 +297,13 @@ def at_loads(
     progress: Callable[[int, int], object] | None = None,
     others: Iterable[System] = (),
 ) -> tuple[tuple[float, Comparison], ...]:
-    """Simulate `scenario` at the multiples `loads` of its load, each with a tenth of its requests.
+    """Simulate `scenario` at multiples of its load (`loads`), each with a tenth of its requests.
 
     A multiple of 2 doubles all request rates; SLOs (limits of response times) stay the same. A run
     has at least 1,000 requests per service, or all if the scenario has fewer. `others` are
-    additional systems in Python (:func:`accelflow.policies.systems_in_python`). Returns pairs
-    (multiple, results), in ascending order of the multiple.
+    additional systems in Python (:func:`accelflow.policies.systems_in_python`). `threads` and
+    `progress` are as in :func:`compare`. Returns pairs (multiple, results), in ascending order of
+    the multiple.
 
     Raises InputError for a multiple that is not above 0 and at most 1,000, for more than 100
     multiples, and for a scenario with given arrival times, whose load cannot be multiplied.

@@ -75,7 +75,8 @@ def settled(  # noqa: PLR0913 (options, by name)
 
     Pilot runs determine this number with :func:`mser5`: one run for each of `seeds`, of all
     requests, under the scenario's systems and the systems in Python in `others`. `check` is called
-    with the results of each run. Raises InputError if the pilot runs are too short.
+    with the results of each run; `threads` and `progress` are as in :func:`accelflow.compare`.
+    Raises InputError if the pilot runs are too short.
     """
     import numpy as np  # noqa: PLC0415 (slow to load)
 

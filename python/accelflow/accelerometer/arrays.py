@@ -26,8 +26,8 @@ _GOALS: Final = ("speedup", "latency")
 class Sweep:
     """The results of a sweep, as arrays in the broadcast shape of its arguments.
 
-    `speedup_ratio` is C / C_S, the host's throughput divided by that without offloading.
-    `latency_reduction_ratio` is C / C_L, the latency without offloading divided by that with it.
+    `speedup_ratio` (C / C_S) is the host's throughput with offloading divided by that without.
+    `latency_reduction_ratio` (C / C_L) is the latency without offloading divided by that with it.
     """
 
     speedup_ratio: Floats

@@ -293,6 +293,8 @@ SECTIONS: Final = {
 def grid(size: Size | None = None) -> dict[str, Any]:
     """Compare Accelerometer's equations with simulation, in many cases; takes about a minute.
 
+    `size` is the length of the comparison; None stands for the default :class:`Size`.
+
     Returns an object of schema ``accelflow.accelerometer-validation/2``: `sections` by name (what
     the cases have in common), each a list of rows {varied, closed_form_ratio, simulated_ratio,
     half_width, error_points, line, at}. `waits` has the mean waits of offloads in queues, rows

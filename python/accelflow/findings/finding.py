@@ -102,7 +102,8 @@ class Finding:
         It is our figure minus the paper's, divided by the absolute value of the paper's. For a
         range or a bound, the difference is 0 inside; outside, the nearer end takes the place of the
         paper's figure. For a `change` (a ratio compared by its difference from 1), the divisor is
-        the absolute value of the paper's figure minus 1. A divisor of 0 is left out.
+        the absolute value of the paper's figure minus 1. If the divisor is 0, the difference is not
+        divided.
         """
         if self.ours is None or self.paper is None:
             return None

@@ -34,6 +34,8 @@ def breakdown(
 ) -> dict[str, Any]:
     """Divide a profile into the categories of Accelerometer's Tables 2 and 3.
 
+    `rules` assign functions to categories; None stands for the built-in rules.
+
     Returns an object of schema ``accelflow.profile/1``. Each category has its share of the profile
     and two speedups of the service in percent: with the category removed (Amdahl), and with an
     accelerator `acceleration_ratio` times as fast as the host, which waits for it. Both ignore the

@@ -94,7 +94,8 @@ def by_service(row: Row, cells: Cells) -> dict[str, Estimate | None]:
 def lead(row: Row, cells: Cells, service: str, others: Sequence[str]) -> Estimate | None:
     """Return the figure of `row` for `service` alone, minus the figure for the services `others`.
 
-    The figure for several services combines them as `row` does, such as by their mean.
+    The figure for several services combines them as `row` does, such as by their mean. None if a
+    service lacks a value.
     """
     return _of_services(row, cells, [service], others)
 
@@ -106,7 +107,7 @@ def difference_of_systems(
 
     `first` and `second` are pairs (point, system). The measure is a mean over the services. For the
     confidence interval, the jackknife leaves out the same seed for both, so that variation which
-    both have in common cancels.
+    both have in common cancels. None if a service lacks the measure.
     """
     return _difference(
         lambda kept: _of_system(measure, cells[first], kept),
@@ -118,7 +119,8 @@ def difference_of_systems(
 def difference_of_measures(first: str, second: str, runs: Sequence[Services]) -> Estimate | None:
     """Return the measure `second` minus the measure `first`, both of one system, with the interval.
 
-    `runs` has the system's results of each seed. Both measures are means over the services.
+    `runs` has the system's results of each seed. Both measures are means over the services. None if
+    a service lacks one of them.
     """
     return _difference(
         lambda kept: _of_system(first, runs, kept),
@@ -132,8 +134,8 @@ def difference_of_points(
 ) -> Estimate | None:
     """Return how the figure of `row` changes from one point of a trend to another.
 
-    The result is the figure at `second` minus that at `first`. Each of the two is a pair: a point,
-    and the point with which it is compared.
+    The result is the figure at `second` minus that at `first`; None if one of them is missing. Each
+    of the two is a pair: a point, and the point with which it is compared.
     """
     places = [places_of(row, *first), places_of(row, *second)]
     return _difference(

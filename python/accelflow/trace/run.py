@@ -123,8 +123,9 @@ def run_counters() -> tuple[int, dict[str, int]]:
 def demo_request(method: str, *, seed: int = 1, index: int = 0, compressed: bool = False) -> bytes:
     """Return the packets of a call of a SocialNetwork method by a demo client: input for T1.
 
-    Equal arguments give equal bytes. Raises TraceError for an unknown method, and InputError for a
-    `seed` or an `index` that is not a whole number from 0 to 2^64 - 1.
+    `seed` and `index` choose the content of the message. Equal arguments give equal bytes. Raises
+    TraceError for an unknown method, and InputError for a `seed` or an `index` that is not a whole
+    number from 0 to 2^64 - 1.
     """
     whole_number("seed", seed, 0, _MOST)
     whole_number("index", index, 0, _MOST)
