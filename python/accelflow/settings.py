@@ -186,9 +186,9 @@ class Execution:
     policy).
 
     gRPC handlers run on up to `handler_threads` threads that all connections share. As many further
-    threads are reserved for connections of which no handler is running, and one for each such
-    tenant (docs/server-limits.md). With 0, handlers run on the threads of connections, which is
-    faster for handlers that do not block.
+    threads are reserved for connections without a running handler, and one thread per tenant for
+    tenants without a running handler (docs/server-limits.md). With 0, handlers run on the threads
+    of connections, which is faster for handlers that do not block.
 
     With `overwrites_freed_memory`, glibc overwrites the memory that the whole process frees, from
     the start of the server on, except blocks below 1,032 bytes. Freed memory of Python objects then

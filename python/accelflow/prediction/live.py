@@ -93,11 +93,12 @@ class Subject:
 
 @dataclass(frozen=True, kw_only=True)
 class Driven:
-    """The outcome of calls at one load: response times and costs, without those of the warm-up.
+    """The outcome of calls at one load: their response times, errors, and cost at the server.
 
-    `response_us` has the time of each call from when it was due until its answer, in us. `late_us`
-    is the mean time from when a call was due until it was sent. `core_us` is the server's processor
-    time per call, warm-up included. `errors` counts calls without a result.
+    Calls of the warm-up count in `core_us` alone. `response_us` has the time of each call from when
+    it was due until its answer, in us. `late_us` is the mean time from when a call was due until it
+    was sent. `core_us` is the server's processor time per call. `errors` counts calls without a
+    result, which have no times.
     """
 
     response_us: Sequence[float]
@@ -307,12 +308,14 @@ def capacity_rps(live: Live, subject: Subject, *, seconds: float) -> float:
 def recorded(
     subject: Subject, *, core: int | None, rate_rps: float, seconds: float, seed: int
 ) -> tuple[str, Driven]:
-    """Record `subject` under a Poisson load of `rate_rps`; return the recording and the calls.
+    """Record `subject` under a Poisson load of `rate_rps` for `seconds`.
 
-    Two values in the recording are corrected. The processor time outside of steps would include the
-    time that recording itself takes. So the same calls also go to a server without recording, and
-    the difference is subtracted. The client's time under load would include queueing, which the
-    forecast computes itself. So it is measured with single calls (:func:`alone`).
+    Returns the recording, and the outcome of the same calls to a server without recording. The
+    servers run on the processor core `core` (None: on any). Two values in the recording are
+    corrected. The processor time outside of steps would include the time that recording itself
+    takes. So the difference between both servers is subtracted. The client's time under load would
+    include queueing, which the forecast computes itself. So it is measured with single calls
+    (:func:`alone`).
     """
     with Live(subject, core=core, record=True) as live:
         client_us = alone(live, subject, seconds=seconds / 2)

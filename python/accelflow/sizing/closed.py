@@ -38,11 +38,11 @@ _OfService = Callable[[Mapping[str, Any]], float]
 class Overheads:
     """The times that a system's orchestration adds to a request, in ns.
 
-    `core_ns` has the core time per ``operation`` on an accelerator, ``received`` message, message
-    ``received_by_tcp`` or ``sent_by_tcp`` (the accelerator), ``phase`` of application logic,
-    started ``chain``, trace that ``falls_back`` to a core, and ``request``. `hand_over_ns` is the
-    latency between two operations. `manager_ns` is the time for which an operation or a chain
-    occupies RELIEF's manager.
+    `core_ns` has the core time by what takes it: an ``operation`` on an accelerator, a ``received``
+    message, a message ``received_by_tcp`` or ``sent_by_tcp`` (by the accelerator TCP), a ``phase``
+    of application logic, the start of a ``chain``, a trace that ``falls_back`` to a core, and a
+    ``request``. `hand_over_ns` is the latency between two operations. `manager_ns` is the time for
+    which an operation or a chain occupies RELIEF's manager.
     """
 
     core_ns: Mapping[str, float]

@@ -87,11 +87,12 @@ def on_cluster(
     `where` is the address of a scheduler (``tcp://host:8786``), ``local:N`` for N processes on this
     machine, or ``slurm:N`` or ``kubernetes:N`` for N workers that Dask starts according to its
     configuration. Connecting waits up to twelve hours for the first worker of SLURM or Kubernetes,
-    since jobs may queue, and otherwise up to 30 s. `say` is called with a line about waiting or
-    refused jobs. Raises InputError for any other `where`. Raises AccelflowError if Dask is not
-    installed, if no worker can be reached, for a worker with other code than this process, if the
-    connection to the scheduler is lost, if Dask cancels simulations, and if SLURM or Kubernetes
-    refuses or ends all workers before the batches end.
+    since jobs may queue, and otherwise up to 30 s. `patience` (None: the default) says when a batch
+    also goes to a second worker. `say` is called with a line about waiting or refused jobs. Raises
+    InputError for any other `where`. Raises AccelflowError if Dask is not installed, if no worker
+    can be reached, for a worker with other code than this process, if the connection to the
+    scheduler is lost, if Dask cancels simulations, and if SLURM or Kubernetes refuses or ends all
+    workers before the batches end.
     """
     distributed = _imported("distributed", "accelflow[cluster]")
     with ExitStack() as stack:

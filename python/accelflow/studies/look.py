@@ -58,9 +58,10 @@ class Look:
     95 % interval, and `binding` names its measure and service. `holds` is true if the ratio is at
     most 1, and `clear` is true if the whole interval is on one side of 1. If a resource is
     saturated with more than half of the seeds, `holds` is False, `clear` is True, the ratios are
-    None, and `binding` names the resource. This is also so if, with more than half of the seeds,
-    more requests of a service get no response than are beyond a limited percentile. The requests
-    that a service receives from other services have the same limits as those of its clients.
+    None, and `binding` names the resource. The same holds if, with more than half of the seeds, the
+    share of a service's requests without a response is larger than the share beyond a percentile
+    that has a limit; `binding` then names the service. The requests that a service receives from
+    other services have the same limits as those of its clients.
     """
 
     holds: bool
