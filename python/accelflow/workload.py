@@ -100,7 +100,7 @@ _MOST_DIGITS: Final = 40
 class WorkloadWarning(UserWarning):
     """A warning that a part of a workload's file has no effect, such as an unused trace.
 
-    Other warnings name tables of rates of which a study simulates only a part.
+    Other warnings name tables of rates of which a simulation covers only a part.
     """
 
 
@@ -308,7 +308,7 @@ def native_workload(workload: str | PathLike[str] | Mapping[str, Any]) -> str:
     """Return `workload` as the native engine takes it: a suite's name, or a file's content as JSON.
 
     Raises InputError as :func:`load_workload` does, and for a value that is not a suite's name, a
-    file or a tree.
+    file or a dict.
     """
     if is_file(workload) and not isinstance(workload, Mapping):
         return json.dumps(load_workload(workload))

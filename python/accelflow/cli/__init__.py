@@ -102,7 +102,7 @@ COMMANDS: Final[tuple[Listed, ...]] = (
         "record",
         "record",
         "record",
-        "Record the cost of live requests, step by step.",
+        "Record the cost of each step of live requests.",
     ),
     Listed(
         "predict",

@@ -114,7 +114,7 @@ def record(
     out: Path,
     **options: Any,
 ) -> None:
-    """Record the cost of live requests, step by step.
+    """Record the cost of each step of live requests.
 
     MODULE:FUNCTION receives an `accelflow.Server` and registers its handlers; the server then
     answers clients over TLS for --seconds. Alternatively, --from is the operators' port of a

@@ -49,9 +49,10 @@ def show(view: View) -> str:
 
 
 def graph(nodes: Sequence[Node]) -> list[str]:
-    """Return a trace as lines of a tree, drawn with characters.
+    """Return a trace as the lines of a tree, drawn with characters.
 
-    Paths that continue are below; arms that end or merge are to the right.
+    The arms of a branch, fork or join are indented below it. The path after it continues at the
+    left.
     """
     return list(_graph(nodes, "→ ●"))
 
