@@ -120,11 +120,11 @@ def compare(  # noqa: PLR0913 (options, by name)
     With `seeds` above 1, results are means over the scenario's seed and the following ones.
     ``intervals`` has their 95 % confidence intervals, by Student's t. Counts are sums.
 
-    With a `precision` such as ``p99:2%`` or ``mean:1%``, ten seeds (or `seeds`) are simulated with
-    more and more requests, until half the 95 % interval of this measure is at most 2 % or 1 % of it
-    for every service and system (docs/precision.md). `on_round` is called after each run length
-    with the requests and the precision reached. After `time_limit_s` seconds, the results of the
-    last completed run length are returned, and ``source["precision"]`` has the precision reached.
+    With a `precision` such as ``p99:2%``, ten seeds (or `seeds`) are simulated with more and more
+    requests, until half the 95 % interval of this measure is at most this share of the measure, for
+    every service and system (docs/precision.md). `on_round` is called after each run length with
+    the requests and the precision reached. After `time_limit_s` seconds, the results of the last
+    completed run length are returned, and ``source["precision"]`` has the precision reached.
     `keep_in` is a folder for completed runs, so that the same call can resume. The saved runs are
     deleted when the precision is reached.
 

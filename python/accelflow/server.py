@@ -304,10 +304,11 @@ class Server:
         """Ask the server's control plane to promise the SLO `slo` (rate, latency) to a tenant.
 
         The new promise replaces the tenant's earlier one. If the capacity does not suffice,
-        AccelflowError is raised with the remaining capacity, and the earlier promise stays. Also
-        raises AccelflowError for an unknown tenant, for an `slo` without `request_us` if no request
-        was measured yet from which this time could be predicted, for a server without a control
-        plane, and for one that is not running. Raises InputError for a value of another type.
+        AccelflowError is raised with the remaining capacity, and the earlier promise stays. If
+        `slo` lacks `request_us`, this time is predicted from measured requests; AccelflowError is
+        raised if there are none yet. Also raises AccelflowError for an unknown tenant, for a server
+        without a control plane, and for one that is not running. Raises InputError for a value of
+        another type.
         """
         instance_of("tenant", tenant, (str,), "the name of a tenant")
         instance_of("slo", slo, (Slo,), "an Slo")

@@ -27,9 +27,9 @@ _SCHEMAS: Final[Mapping[str, Callable[[], str]]] = {
 def schema(name: str) -> None:
     """Print the JSON Schema of a kind of file.
 
-    `chip` is a file for `--chip`, `plan` is ARCUS's plan, for `accelflow arcus plan`, `scenario` is
-    for `accelflow compare --scenario`, `sizing` is the plan of a fleet, for `accelflow size`,
-    `study` is for `accelflow sweep` and `accelflow find`, and `workload` is a file of services.
-    Editors use the schema to complete and check files.
+    The kinds are `chip` (for `--chip`), `plan` (flows, for `accelflow arcus plan`), `scenario` (for
+    `accelflow compare --scenario`), `sizing` (a fleet, for `accelflow size`), `study` (for
+    `accelflow sweep` and `accelflow find`) and `workload` (services). Editors use the schema to
+    complete and check files.
     """
     click.echo(_SCHEMAS[name](), nl=False)

@@ -17,7 +17,7 @@ TOLERANCE: Final = 0.25
 
 
 class Verdict(StrEnum):
-    """The outcome of a comparison of our figure with the paper's: agrees, off, and so on."""
+    """The outcome of comparing a figure with the paper's: as printed, agrees, off or undecided."""
 
     #: A figure that follows from stated inputs and has the paper's printed digits.
     AS_PRINTED = "as printed"

@@ -38,9 +38,9 @@ def breakdown(
 
     Returns an object of schema ``accelflow.profile/1``. Each category has its share of the profile
     and two speedups of the service in percent: with the category removed (Amdahl), and with an
-    accelerator `acceleration_ratio` times as fast as the host, which waits for it. Both ignore the
-    cost of an offload, so they are upper bounds; :func:`accelflow.accelerometer.evaluate` includes
-    that cost.
+    accelerator for it, `acceleration_ratio` times as fast as the host, for which the host waits.
+    Both ignore the cost of an offload, so they are upper bounds;
+    :func:`accelflow.accelerometer.evaluate` includes that cost.
 
     Stacks without a category are in the last row, `other`, with its heaviest functions: leaves, or
     in `functionality` the functions that the innermost dispatcher, such as a server's loop, called.

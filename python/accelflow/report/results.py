@@ -69,8 +69,8 @@ class ServiceResult:
     and 0 for a service that only other services call. `called` has the results of requests from
     other services. Latencies (`mean_us`, and percentiles such as `p99_us`) are in us, and None if
     no request completed. `spent_us` has the parts of the mean latency: cpu, accelerator,
-    dispatcher, manager, cores (their work of orchestration), communication, remote and queueing. Of
-    parallel chains of operations, the one that ended last counts.
+    dispatcher, manager, cores (orchestration on cores), communication, remote and queueing. Of
+    parallel chains, only the one that ended last is included.
 
     `saturated` names the resource that could not keep up, or None; the latencies then depend on the
     length of the run. On a server that isolates tenants, it is set only if the service's own
@@ -245,7 +245,8 @@ class SystemResult(Viewed, Named[ServiceResult]):
     def has_central_queue(self) -> bool:
         """Whether all accelerators share one queue at the manager, as in RELIEF.
 
-        For an orchestrator written in Python, that of the built-in one that it resembles counts.
+        An orchestrator written in Python is taken to have the queues of the built-in system
+        ``like`` on which it is based.
         """
         rows = self.source.get("python_systems", ())
         like = {row["orchestrator"]: row.get("like") for row in rows}

@@ -146,8 +146,8 @@ def dwells_of(experiment: simulation.Scenario) -> float:
 def dwell_s(experiment: simulation.Scenario) -> float | None:
     """Return the mean time in seconds for which the arrival rate stays the same.
 
-    None for a constant rate. If a workload's file states arrivals for single services, the longest
-    time of all services counts.
+    None for a constant rate. If a workload's file states arrivals for single services, the result
+    is the longest time of all services.
     """
     kind = experiment.arrival_kind
     if kind != _OWN:

@@ -137,7 +137,7 @@ class Folder:
         """Return the stored rows of results of the simulations with `keys`.
 
         Returns None if the folder has no results of these simulations. Reads only the files that
-        have some. If two files have the same simulation, one of the files counts. Raises
+        have some. If two files have results of a simulation, those of one file are returned. Raises
         AccelflowError for a damaged file.
         """
         import pyarrow as pa  # noqa: PLC0415 (slow to load)

@@ -70,7 +70,8 @@ def _gain(load: str, added: str, ratio: _Value | None) -> str:
 def interference(effects: Sequence[_Value]) -> Iterator[str]:
     """Yield sentences on whether Cerebros and ARCUS reduce each other's gain when combined.
 
-    Each sentence compares the gain of one of them beside the other with its gain alone.
+    Each sentence compares the gain of Cerebros (or ARCUS) in a system that has ARCUS (or Cerebros)
+    with its gain in a system that has not.
     """
     for effect in effects:
         alone, where, other = effect["added"].partition(", where ")
