@@ -69,13 +69,13 @@ def read_chains(path: Path) -> dict[str, Any]:
 def beside(measured: Mapping[str, Any]) -> dict[str, Any]:
     """Compare Accelerometer's equations with `measured`, a result of :func:`read_chains`.
 
-    In the result, `cases` has an object for each call: `chain`, `bytes`, `offloads` (traces, number
-    of accelerators and the bodies' time of each), `host_ns` and `response_ns` without an ensemble,
-    `kernel_share_ratio`, and `rows`, one for each of :data:`FORMS`: {form, closed_form_ratio,
-    measured_ratio, error_points}. Ratios compare with the same server without an ensemble.
-    `closed_form_ratio` is that of the equations; the error is this ratio minus the measured one,
-    computed for each round. `offload` has the setup o0 and the transfer L for each number of
-    accelerators, and the thread switch o1. Values are medians with their intervals
+    In the result, `cases` has an object for each call: `chain`, `bytes`, `offloads` (each with its
+    traces, the number of accelerator calls and the bodies' time), `host_ns` and `response_ns`
+    without an ensemble, `kernel_share_ratio`, and `rows`, one for each of :data:`FORMS`: {form,
+    closed_form_ratio, measured_ratio, error_points}. Ratios compare with the same server without an
+    ensemble. `closed_form_ratio` is that of the equations; the error is this ratio minus the
+    measured one, computed for each round. `offload` has the setup o0 and the transfer L for each
+    number of accelerators, and the thread switch o1. Values are medians with their intervals
     (:func:`accelflow.accelerometer.rounds.over_rounds`).
     """
     return {

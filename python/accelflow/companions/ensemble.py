@@ -56,10 +56,10 @@ def compare(*, seed: int = 1, threads: int = 1, requests: int = REQUESTS) -> dic
     """Compare AccelFlow's RPC accelerator with Cerebros in SocialNetwork, by simulation.
 
     The eight services run on one server. ``rows`` has a row for each combination of an RPC
-    processor (the accelerator or Cerebros) and a cost of TCP on a core. Each number is a mean
-    over :data:`REPLICATIONS` seeds from `seed` on, with half its 95 % interval. ``mean_us`` and
-    ``p99_us`` are averages over the services, ``throughput_rps`` is their sum, and
-    ``rpc_utilization`` is that of the RPC accelerator.
+    processor (the accelerator or Cerebros) and a cost of TCP on a core. Each number is a mean over
+    :data:`REPLICATIONS` seeds from `seed` on, with half its 95 % interval. ``mean_us`` and
+    ``p99_us`` are averages over the services, ``throughput_rps`` is the sum of their throughputs,
+    and ``rpc_utilization`` is that of the RPC accelerator.
     """
     rows = []
     for reading in READINGS_US:

@@ -205,8 +205,8 @@ def _moves(swing: Swing) -> str:
 def drawn_rows(found: Readings, experiment: int) -> list[int]:
     """Return the indices of an experiment's figures that can be drawn as log ratios to the paper's.
 
-    A figure can if it has a log ratio under the default scenario. `experiment` is the experiment's
-    index in `found`.
+    A figure can be drawn if it has a log ratio under the default scenario. `experiment` is the
+    experiment's index in `found`.
     """
     return [
         row for row, figure in enumerate(found.default[experiment]) if figure.log_ratio is not None

@@ -60,8 +60,8 @@ class ExperimentResult:
     `shown` has the values to draw, and `by_cell` the same values by (point, system, service,
     measure). `table` is the table of an experiment without simulations, and otherwise None.
 
-    If `longest_run` is not None, a replication with more requests than its first simulation
-    consists of several, the others with `longest_run` requests each
+    If `longest_run` is not None, a replication with more than `requests` requests consists of
+    several simulations: those after the first have `longest_run` requests each
     (:meth:`accelflow.reproduce.Budget.runs`).
     """
 

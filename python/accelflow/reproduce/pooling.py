@@ -74,7 +74,7 @@ def pooled(measure: str, rows: Sequence[ServiceRow]) -> float | None:
 
     `rows` has the service's results, one for each seed. Percentiles and the mean latency are
     computed from the responses of all seeds together. Any other measure is the mean over the seeds.
-    For a search for the highest rate, the results at that rate count.
+    A search for the highest rate has the results at that rate.
     """
     rows = [part for row in _at_peak(rows) for part in row.get(_PARTS, (row,))]
     if not rows or not all("mean_us" in row for row in rows):  # no rate was within the SLO

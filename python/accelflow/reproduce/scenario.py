@@ -107,7 +107,7 @@ class Scenario:
     All experiments use the same values. `placement` is ``colocated`` (all services on one server)
     or ``isolated`` (a server each). `arrivals` is the arrival process in place of the paper's
     production trace. `rates` is the rule by which SocialNetwork's services share their mean rate.
-    `facts` determines the values that branches in traces test, unless an experiment sets it.
+    `facts` determines the values that branches in traces test, unless an experiment sets `facts`.
     `tcp_cost_ns`, `sizes` and `remote` are as in :class:`accelflow.Scenario`. `cohort` is the
     system used as the paper's Cohort.
 

@@ -58,10 +58,10 @@ class CoreQueues:
         return waiting, self._scale(self._arrival_variation) / (1.0 - waiting)
 
     def quantile(self, busy_ratio: float, visits: float, share: float) -> float:
-        """Return the quantile of a request's total wait for cores in all its `visits`.
+        """Return the total wait of a request for cores that the share `share` of requests exceeds.
 
-        The share `share` of requests, above 0 and below 1, waits longer. Waits are taken as
-        independent. Of n visits, the number of those that wait is binomial, and the sum of k
+        The total is over all `visits` of a request; `share` is above 0 and below 1. Waits are taken
+        as independent. Of n visits, the number of those that wait is binomial, and the sum of k
         exponential waits has an Erlang distribution. For a fractional number of visits, the
         distribution is a mixture of those for the whole numbers below and above. Beyond 500 visits
         the sum is taken as normal. The unit of the result is a visit's mean length. `busy_ratio` is

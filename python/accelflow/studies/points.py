@@ -51,7 +51,7 @@ class Points:
                 points._write()
 
     def rows(self, values: _Values, seeds: int) -> list[dict[str, Any]]:
-        """Return the results of the point `values` with the seeds 1 to `seeds`: a row per service.
+        """Return the results of the point `values` with the seeds 1 to `seeds`.
 
         There is a row for each seed and service. Simulations that the folder lacks run first.
         Raises InputError for a point that cannot be simulated, and TimeUpError after the time

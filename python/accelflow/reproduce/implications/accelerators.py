@@ -31,8 +31,8 @@ class Kind:
     """One or two accelerators for which the paper prints common averages, such as Encr and Decr.
 
     `key` begins the keys of the statements about this kind, `name` is its name in the paper, and
-    `row` that in section VII.B.4. `accelerators` is 1 or 2, the number of accelerators over which
-    the averages are taken.
+    `row` ends the key of its utilisation at peak (section VII.B.4). `accelerators` is 1 or 2, the
+    number of accelerators over which the averages are taken.
 
     `operations` is the largest number of the kind's operations per operation of TCP, over all
     services (Tables II and IV). A trace that receives or sends has one operation of TCP, of
