@@ -137,7 +137,7 @@ class Steering:
 class RpcProcessor:
     """Settings of a server's RPC accelerator: which parts of Cerebros's RPC processor it has.
 
-    They do not change the results of requests.
+    These parts do not change the results of requests.
 
     With `split_schema`, the deserializer (Dser) records the positions of lists, maps and structs in
     Thrift arguments, so that handlers in Rust can skip fields that they do not need. Handlers in
@@ -147,7 +147,7 @@ class RpcProcessor:
     returned, a message reserves its own size in the area, and `reservation_ratio` times its size
     for its decoded form. If too little memory is free after `patience_s` seconds (rounded to
     nanoseconds), the client receives a retryable error: the Thrift exception LOADSHEDDING (11), or
-    gRPC's REFUSED_STREAM. Oneway calls wait.
+    gRPC's REFUSED_STREAM. Oneway calls, which have no response, wait for memory instead.
 
     Source: Cerebros, sections 4.1 and 4.3; docs/server-reasons.md has the cost of each part.
     """

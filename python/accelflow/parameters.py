@@ -243,10 +243,10 @@ def _groups() -> frozenset[str]:
 
 
 def canonical(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return `values` of the simulated server's parameters with the first spelling of each key.
+    """Return `values` of the simulated server's parameters with the short spelling of each key.
 
-    ``accelerator.TCP.pes`` becomes ``pes.TCP``. Unknown keys stay as they are, and so does the
-    second spelling if the first is set, too: later checks refuse both.
+    ``accelerator.TCP.pes`` becomes ``pes.TCP``. It stays as it is if ``pes.TCP`` is set, too, and
+    so do unknown keys: later checks refuse them.
     """
     keys = {each.also: each.key for each in parameters() if each.also}
     named = {name: keys.get(name, name) for name in values}

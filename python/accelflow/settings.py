@@ -147,9 +147,9 @@ class Timeouts:
 
     `first_byte_timeout_s` limits the wait for the first byte, `idle_timeout_s` the wait between
     messages. If there is no place for a new connection, the connection that has been idle longest
-    makes place, if it has been idle for at least `evict_after_s`. `message_timeout_s` limits the
-    time from a message's first byte to its last, and `write_timeout_s` the time until the client
-    takes a reply (None: as `message_timeout_s`).
+    is closed, if it has been idle for at least `evict_after_s`. `message_timeout_s` limits the time
+    from a message's first byte to its last, and `write_timeout_s` the time until the client takes a
+    reply (None: as `message_timeout_s`).
 
     There are three special cases. `message_timeout_s` limits a TLS handshake. With gRPC, it also
     limits the wait for the client's preface (the start of a connection), and `first_byte_timeout_s`

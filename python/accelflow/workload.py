@@ -247,7 +247,7 @@ def bad_number(place: str, value: object) -> InputError | None:
     """Return the error for the first number in `value` that is not allowed in any field.
 
     Such numbers are, for example, infinite. `value` may contain dicts and lists, and `place` is the
-    name of its setting. Returns None if all numbers are possible.
+    name of its setting. Returns None if all numbers are allowed.
     """
     if isinstance(value, Mapping):
         parts = ((f"{place}.{key}", each) for key, each in value.items())

@@ -90,8 +90,8 @@ class Load:
     Requests come from `senders` closed-loop senders, or at random: at `rate_rps` per second, or at
     `load_ratio` of the capacity of the design's cores. The default is one sender, without queueing.
     The first `warmup` (a tenth by default) are not counted. `unknown_ratio` is the share of
-    requests for functions that are not registered, and `malformed_ratio` the share that does not
-    match its schema.
+    requests for functions that are not registered, and `malformed_ratio` the share of requests that
+    do not match their schemata.
     """
 
     senders: int | None = None
@@ -156,10 +156,11 @@ def simulate(  # noqa: PLR0913 (settings, by name)
     those of RPC software. ``accelerator_headroom_ratio`` is the highest rate that the shared
     pipelines can sustain divided by the highest rate that the cores can demand; None if the
     pipelines have no tasks. ``saturated`` is None if the server keeps up with random arrivals.
-    Otherwise times depend on the run length, and it has the name of the growing ``queue`` and the
-    number of requests ``waiting`` when the last one arrives. ``registration`` has the functions in
-    the schema map, those for which it has no room, and the bytes of schemata. Raises InputError for
-    an unknown name, a value that is not allowed, and files that cannot be used.
+    Otherwise, times depend on the run length, and ``saturated`` has the name of the growing
+    ``queue`` and the number of requests ``waiting`` when the last one arrives. ``registration`` has
+    the functions in the schema map, those for which it has no room, and the bytes of schemata.
+    Raises InputError for an unknown name, a value that is not allowed, and files that cannot be
+    used.
     """
     own = service.request() if isinstance(service, OwnService) else None
     if not isinstance(service, str | OwnService):

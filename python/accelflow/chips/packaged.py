@@ -25,10 +25,10 @@ def packaged() -> tuple[Chip, ...]:
 
 
 def find_chip(place: str) -> Chip:
-    """Return the chip in the file at the path `place`, or the chip called `place` of accelflow.
+    """Return the chip in the file at the path `place`, or the packaged chip called `place`.
 
-    The chips of accelflow are those of :func:`packaged`. Raises InputError if `place` is neither,
-    and as :func:`accelflow.chips.read_chip` does.
+    Packaged chips are those of :func:`packaged`. Raises InputError if `place` is neither, and as
+    :func:`accelflow.chips.read_chip` does.
     """
     known = [chip.name for chip in packaged()]
     if place in known and not exists(place):

@@ -108,7 +108,7 @@ COMMANDS: Final[tuple[Listed, ...]] = (
         "predict",
         "predict",
         "predict",
-        "Compare forecasts of a server's response times with the live server.",
+        "Compare forecasts of a server's response times with measured ones.",
     ),
     Listed(
         "import",

@@ -42,7 +42,7 @@ def _terminate(number: int, frame: FrameType | None) -> None:
 
 
 def interruptible(work: Callable[[], _Found]) -> _Found:
-    """Call `work` so that Ctrl-C ends it at once; return its result, or raise its exception.
+    """Call `work` so that Ctrl-C ends the call at once; return the result, or raise the exception.
 
     Native code that reports no progress does not check for Ctrl-C. So `work` runs in another
     thread, while the calling thread waits in Python and raises KeyboardInterrupt at once.

@@ -137,7 +137,7 @@ def _share(option: str, percent: float) -> float:
     "--json", "as_json", is_flag=True, help="Print the results as one JSON object, not as text."
 )
 def predict(handlers: str, out: Path | None, save_recording: Path | None, **options: Any) -> None:
-    """Compare forecasts of a server's response times with the live server.
+    """Compare forecasts of a server's response times with measured ones.
 
     MODULE:FUNCTION receives an `accelflow.Server` and registers its handlers. The server runs in
     its own process and is recorded. Its response times at several loads are then forecast in closed

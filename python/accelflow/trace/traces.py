@@ -34,8 +34,8 @@ class Template:
 def templates() -> tuple[Template, ...]:
     """Return the paper's twelve traces with variants and error subtraces, in the paper's order.
 
-    Where the core decides before the start whether to compress, there are two variants: T8 and
-    T8+Cmp.
+    Where the core decides before the start whether to compress, there are two variants, such as T8
+    and T8+Cmp.
 
     Source: AccelFlow, Table II and Figs. 2, 4 and 7.
     """
