@@ -244,7 +244,7 @@ def _fetched(address: str, names: dict[str, str]) -> str:
         raise refused(
             "--from",
             address,
-            "must be the `admin` address of a server that records; the server"
+            "must be the `admin` address of a server that can make this recording; the server"
             f" answered: {message or error}",
         ) from error
     except http.client.HTTPException as error:  # such as a TLS port's answer

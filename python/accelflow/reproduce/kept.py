@@ -183,7 +183,7 @@ def _outcome(path: Path, tree: Mapping[str, Any]) -> ExperimentResult:
         )
     except KeyError as error:
         raise InputError(
-            f"{path}: {error} is missing or unknown to this version; run the experiment again"
+            f"{path}: key {error} is missing or unknown to this version; run the experiment again"
         ) from error
     except (TypeError, AttributeError) as error:
         raise InputError(

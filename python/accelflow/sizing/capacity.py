@@ -18,7 +18,7 @@ class Binding:
     `slo_us`), ``saturated`` (the resource `name` cannot keep up) or ``idle``. With ``idle``, the
     service `name` has no capacity: its SLO, `slo_us`, is not longer than its P99 on an idle server,
     `idle_us`. Both times are in us. `idle_us` is None for the other kinds, and `slo_us` for
-    ``utilization`` and ``saturated``.
+    ``utilization``, ``saturated``, and a service that an idle server never answers.
     """
 
     kind: str

@@ -34,7 +34,7 @@ def kind(
     accelerator processes messages that the server ``receives``, ``sends``, or ``both``. `yields`
     has the type (``number`` or ``text``) of each fact that the accelerator finds in a payload, by
     the fact's name; later branches of a trace may test these facts. All traces of a library must
-    declare the same name in the same way. In text, this is
+    declare the same name in the same way. As text, a declaration is
     ``kind NAME yields FACT TYPE, ...``.
 
     Raises TraceError for an invalid name or fact, and for one of the paper's nine names.
