@@ -66,7 +66,10 @@ class ComparedFields(Fields, total=False):
 
 
 class SimulateOptions(Fields, total=False):
-    """The keyword arguments of :func:`simulate`: those of :func:`compare` but `orchestrators`."""
+    """The keyword arguments of :func:`simulate`: those of :func:`compare` except `orchestrators`.
+
+    `policies` must be empty, and `chips` have at most one chip.
+    """
 
     seeds: int
     samples: bool | int

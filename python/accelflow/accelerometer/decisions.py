@@ -30,7 +30,7 @@ _EXACT: Final = 1e-9
 
 @dataclass(frozen=True)
 class Goal:
-    """A gain to reach: the ratio `of`, ``speedup`` or ``latency``, must be at least `ratio`.
+    """A gain to reach: the ratio named by `of`, ``speedup`` or ``latency``, is at least `ratio`.
 
     A ratio of 1.08 is a gain of 8 %.
     """

@@ -167,7 +167,8 @@ class Campaign:
     def end(self) -> None:
         """Print how many simulations ran and their total time, and delete the saved simulations.
 
-        Call this only after the command's results are written, since it can no longer resume.
+        Call this only after the command's results are written: the command can then no longer
+        resume.
         """
         if self._kept is not None:
             self._kept.clear()

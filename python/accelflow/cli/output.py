@@ -63,7 +63,7 @@ def bar(console: Console, title: str) -> Iterator[Callable[[int, int], None]]:
 
 @contextmanager
 def busy(console: Console, title: str) -> Iterator[None]:
-    """Show the elapsed time of a `with` block whose length is not known.
+    """Show the elapsed time of a `with` block whose duration is not known in advance.
 
     A terminal shows the time after two seconds; elsewhere nothing is printed.
     """

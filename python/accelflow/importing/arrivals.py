@@ -149,7 +149,7 @@ class Arrivals:
             last = time_ns
 
     def lines(self) -> Iterator[str]:
-        """Yield the lines of a file beside the workload's: times or rates, the first at time 0."""
+        """Yield the lines of the workload's companion file: times or rates, the first at time 0."""
         shifted = ((time_ns - self._first, value) for time_ns, value in self._records)
         if self.process == "rates":
             yield from rate_lines(shifted, self._end)

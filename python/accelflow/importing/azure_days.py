@@ -162,8 +162,8 @@ class Days:
     def has_minutes(self, function: str) -> bool:
         """Return whether the minutes of `function` are known.
 
-        While tables are read, they are dropped if many other functions have had more invocations so
-        far.
+        While tables are read, a function's minutes are dropped if many other functions have had
+        more invocations so far.
         """
         return function in self._minutes
 

@@ -46,7 +46,7 @@ class Workload:
 
 @dataclass(frozen=True, kw_only=True)
 class Forecast:
-    """Forecast response times in microseconds; infinite for a server that cannot take the load."""
+    """The predicted response times in us; infinite for a server that cannot take the load."""
 
     mean_us: float
     p99_us: float

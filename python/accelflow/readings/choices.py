@@ -53,7 +53,7 @@ class Reading:
 
     @property
     def label(self) -> str:
-        """The values that the reading sets, as text; only further settings are named.
+        """The values that the reading sets, as text.
 
         The form is ``VALUE, KEY = VALUE``: the first setting has no key, since the choice's name
         stands before it.

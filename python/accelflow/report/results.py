@@ -143,7 +143,7 @@ class ServiceResult:
 
     @property
     def ended(self) -> int:
-        """The number of requests that ended in the whole run, with those from other services."""
+        """The number of requests that ended in the whole run, also those from other services."""
         called = 0 if self.called is None else self.called.requests
         return self.responded + self.timed_out + called
 

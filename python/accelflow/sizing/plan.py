@@ -470,7 +470,7 @@ def _services_of(plan: Plan) -> Iterable[str]:
 
 
 def left_out(plan: Plan) -> list[str]:
-    """Return the services of the plan's workload that have no rate, and that no other one calls."""
+    """Return the services of the plan's workload without a rate that no other service calls."""
     return [name for name in _services_of(plan) if name not in plan.effective_rps]
 
 

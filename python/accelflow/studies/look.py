@@ -46,7 +46,7 @@ class Limited(Protocol):
 
     @property
     def most_seeds(self) -> int:
-        """The largest number of seeds of a point; with this many, the mean of them decides."""
+        """The largest number of seeds of a point; with this many, their mean decides."""
 
 
 @dataclass(frozen=True, kw_only=True)

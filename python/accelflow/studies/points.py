@@ -22,7 +22,7 @@ _Values = Mapping[str, float]
 
 
 def check_point(study: Study, values: _Values) -> None:
-    """Raise InputError if `study` cannot be simulated at the point `values`; write nothing."""
+    """Raise InputError if `study` cannot be simulated at the point `values`, without writing."""
     _planned(study, values, seeds=1)
 
 
