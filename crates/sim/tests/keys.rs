@@ -210,6 +210,7 @@ const ROWS: &[Row] = &[
     ("relief.latency_ns", 1_500.0, 1_501.0, "relief", NONE),
     ("relief.occupancy_ns", 130.0, 131.0, "relief", NONE),
     ("relief.fallback", 0.0, 1.0, "relief", NONE),
+    ("relief.resubmission", 0.0, 1.0, "relief", NONE),
     ("relief.queue_entries", 2.0, 3.0, "relief", ONE_ELEMENT),
     ("relief.deadline_ratio", 5.0, 1.0, "relief", ONE_ELEMENT),
     ("scheduling.policy", 0.0, 1.0, AF, ONE_ELEMENT),

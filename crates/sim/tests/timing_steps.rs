@@ -153,6 +153,8 @@ const STEPS: &[Row] = &[
         1.0,
         [0, 0, 2_800 - INTERRUPTED as i64, 0, 0, 0],
     ),
+    // The core submits the rest of the chain after Dser's branch.
+    ("relief.resubmission", 0.0, 1.0, [0, 0, 1_500_000, 0, 0, 0]),
     // A seventh row and column: the port is a hop further from LdB and from the slice, and so are
     // the IOMMUs: 1 + 2 + 8 + 2 + 8 hops.
     ("core.count", 36.0, 37.0, accelerated(21 * 1_200)),

@@ -7,7 +7,7 @@ use super::parts::{
     AcceleratorConfig, AtmConfig, Balancing, Busy, CohortConfig, CoreConfig, DispatchPolicy,
     DispatcherConfig, ExceptionConfig, FactsConfig, FallBackWhen, FallbackTo, FlagChecks,
     Generation, Heaps, InterruptPolicy, Isolation, MemoryConfig, NetworkConfig, OwnSizes, Parking,
-    PayloadConfig, ReliefConfig, Reuse, RpcProcessor, SchedulingConfig, ShapingOrder,
+    PayloadConfig, ReliefConfig, Resubmission, Reuse, RpcProcessor, SchedulingConfig, ShapingOrder,
     SoftwareBalancing, TcpConfig, TenantConfig, TlbConfig,
 };
 use super::rates::{ONE_BYTE_PER_S, ONE_HERTZ};
@@ -49,6 +49,7 @@ pub(super) fn blank() -> Config {
             queue_entries: 0,
             deadline: 1.0,
             fallback: FallbackTo::Core,
+            resubmission: Resubmission::Known,
         },
         cohort: cohort(),
         payload: PayloadConfig {

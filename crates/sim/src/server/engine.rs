@@ -275,6 +275,7 @@ impl<'r> Engine<'r> {
             Event::Dispatched(job) => return self.dispatched(job, now),
             Event::Managed(job) => return self.managed(job, now),
             Event::Fetched(job) => return self.fetched(job, now),
+            Event::Resubmitted(job) => return self.resubmitted(job, now),
             Event::Moved(job) => return self.moved(job, now),
             Event::Answered(job) => return self.answered(job, now),
             Event::Terminated(job) => return self.terminated(job, now),

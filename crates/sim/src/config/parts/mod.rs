@@ -31,7 +31,7 @@ pub use memory::MemoryConfig;
 pub use network::NetworkConfig;
 pub use own_sizes::OwnSizes;
 pub use payload::{Heaps, PayloadConfig};
-pub use relief::{FallbackTo, ReliefConfig};
+pub use relief::{FallbackTo, ReliefConfig, Resubmission};
 pub use scheduling::{DispatchPolicy, SchedulingConfig};
 pub use tcp::{Parking, TcpConfig};
 pub use tenant::{Isolation, ShapingOrder, TenantConfig};

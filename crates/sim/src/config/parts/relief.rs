@@ -19,6 +19,9 @@ pub struct ReliefConfig {
     /// Who resolves branches, transforms payloads, and moves payloads that are larger than a queue
     /// entry can hold: a core or the manager.
     pub fallback: FallbackTo,
+    /// Whether the manager is visited again when a core, after such work, submits the rest of the
+    /// chain. It applies to RELIEF and PerAccTypeQ, whose cores submit chains to the manager.
+    pub resubmission: Resubmission,
 }
 
 /// The unit that resolves branches, transforms payloads, and moves payloads that are larger than a
@@ -30,4 +33,13 @@ pub enum FallbackTo {
     Core,
     /// The manager does this work itself.
     Manager,
+}
+
+/// Whether the rest of a chain that a core submits after a fallback visits the manager.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Resubmission {
+    /// No: the manager knows the chain from the visit that interrupted the core.
+    Known,
+    /// Yes: the manager accepts the rest like a new chain.
+    Visit,
 }

@@ -3,7 +3,7 @@
 use accelflow_parameters::{Choice, Kind, Parameter, Provenance, Row};
 use accelflow_units::Time;
 
-use crate::config::parts::FallbackTo;
+use crate::config::parts::{FallbackTo, Resubmission};
 use crate::config::server::Config;
 
 pub(super) const ROWS: &[Row<Config>] = &[
@@ -89,6 +89,39 @@ pub(super) const ROWS: &[Row<Config>] = &[
                 FallbackTo::Core
             } else {
                 FallbackTo::Manager
+            };
+        },
+    },
+    Row {
+        parameter: Parameter {
+            key: "relief.resubmission",
+            unit: "",
+            kind: Kind::Choice(&[
+                Choice::named(
+                    0.0,
+                    "known",
+                    "no visit: the manager knows the chain from the visit that interrupted the core",
+                ),
+                Choice::named(
+                    1.0,
+                    "visit",
+                    "another visit, as for a new chain that a core submits",
+                ),
+            ]),
+            default: 0.0,
+            provenance: Provenance::Derived,
+            source: "AccelFlow, section VII.A.1",
+            why: "What the manager does when a core has resolved a branch, a transformation or a large payload, and submits the rest of the chain. The paper's count of the manager's time, 87 times 1.5 us for a request of CPost, has the ends of operations alone. `visit` treats the rest as a chain of its own. Without effect if relief.fallback is `manager`.",
+        },
+        get: |config| match config.relief.resubmission {
+            Resubmission::Known => 0.0,
+            Resubmission::Visit => 1.0,
+        },
+        set: |config, value| {
+            config.relief.resubmission = if value == 0.0 {
+                Resubmission::Known
+            } else {
+                Resubmission::Visit
             };
         },
     },

@@ -21,6 +21,8 @@ pub(crate) enum Event {
     Managed(JobId),
     /// The manager has accepted a chain from a core.
     Submitted(JobId),
+    /// The manager has accepted the rest of a chain from a core.
+    Resubmitted(JobId),
     /// The manager has registered a message in its queue.
     Registered(JobId),
     /// An overflow entry has reached the central queue.
@@ -65,7 +67,10 @@ impl Event {
     /// The job that the manager decides on, for events after a visit.
     pub(crate) fn job(self) -> Option<JobId> {
         match self {
-            Event::Managed(job) | Event::Submitted(job) | Event::Registered(job) => Some(job),
+            Event::Managed(job)
+            | Event::Submitted(job)
+            | Event::Resubmitted(job)
+            | Event::Registered(job) => Some(job),
             _ => None,
         }
     }

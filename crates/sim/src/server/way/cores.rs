@@ -156,7 +156,7 @@ impl Engine<'_> {
                     self.hand_to_accelerator(Event::Fetched(job), now);
                     return Ok(());
                 }
-                self.forward(job, now)
+                self.resubmit(job, now)
             }
         }
     }

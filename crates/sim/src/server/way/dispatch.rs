@@ -2,6 +2,7 @@
 
 use accelflow_units::Time;
 
+use crate::config::Resubmission;
 use crate::orchestrators::ManagerVisit;
 use crate::server::engine::Engine;
 use crate::server::error::Failure;
@@ -123,6 +124,25 @@ impl Engine<'_> {
             self.show_visit(job, now, (until - visit.occupancy, until));
         }
         self.schedule(decided, event);
+    }
+
+    /// A core has decided, and submits the rest of a job's chain: to the manager again
+    /// (`relief.resubmission`), or straight to the next accelerator.
+    pub(crate) fn resubmit(&mut self, id: JobId, now: Time) -> Result<(), Failure> {
+        let visit = self.properties.submission;
+        match visit.filter(|_| self.run.config.relief.resubmission == Resubmission::Visit) {
+            Some(visit) => {
+                self.visit_manager(visit, Event::Resubmitted(id), now);
+                Ok(())
+            }
+            None => self.forward(id, now),
+        }
+    }
+
+    /// The manager has accepted the rest of a job's chain.
+    pub(crate) fn resubmitted(&mut self, id: JobId, now: Time) -> Result<(), Failure> {
+        self.spend(id, Part::Manager, now);
+        self.forward(id, now)
     }
 
     /// The manager has decided; the core is next, if the decision needs it.
