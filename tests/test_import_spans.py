@@ -160,17 +160,19 @@ path = [{ trace = "T1", facts = { T1 = { compressed = 0 } } }, { cpu_us = 500 },
 """
 
 
-def test_the_call_of_a_simulated_service_comes_back_as_a_wait(tmp_path: Path) -> None:
+def test_the_call_of_a_simulated_service_comes_back_with_the_service(tmp_path: Path) -> None:
     shop, file = tmp_path / "shop.toml", tmp_path / "spans.jsonl"
     shop.write_text(CALLING, encoding="utf-8")
     asked = ["compare", str(shop), "--requests", "100", "--orchestrator", "accelflow"]
     assert run([*asked, "--out", str(tmp_path), "--spans", str(file)]) == 0
     found = json.loads(_native.import_spans("otlp", [str(file)], '{"waits": "constant"}'))
-    (service,) = found["workload"]["services"]
-    assert service["name"] == "Buy"
-    call = next(phase for phase in service["path"] if phase.get("trace") == "T9")
-    assert "calls" not in call
+    services = {service["name"]: service for service in found["workload"]["services"]}
+    assert set(services) == {"Buy", "Get"}
+    call = next(phase for phase in services["Buy"]["path"] if phase.get("trace") == "T9")
+    assert call["calls"] == "Get"
+    # The wait holds if Get is not simulated.
     assert call["waits"]["T10"]["constant_us"] > 500.0
+    assert "rate_rps" not in services["Get"]
 
 
 def test_spans_are_of_one_orchestrator(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
