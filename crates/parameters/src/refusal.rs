@@ -109,10 +109,20 @@ impl Refusal {
     }
 
     /// Creates the error for `key`, which is not one of the parameter keys in `known`. The error's
-    /// text proposes known keys that are spelt like `key`.
+    /// text proposes known keys that are spelt like `key`, or else names the first known key as an
+    /// example.
     pub fn unknown_key<'k>(key: &str, known: impl IntoIterator<Item = &'k str>) -> Refusal {
+        let known: Vec<&str> = known.into_iter().collect();
         let allowed = "must be the key of a parameter";
-        Refusal::new("parameter", quoted(key), allowed).proposing(key, known)
+        let refusal = Refusal::new("parameter", quoted(key), allowed);
+        let refusal = refusal.proposing(key, known.iter().copied());
+        match known.first().filter(|_| refusal.similar.is_empty()) {
+            Some(first) => Refusal {
+                allowed: format!("{allowed}, such as {first}"),
+                ..refusal
+            },
+            None => refusal,
+        }
     }
 
     /// Adds "did you mean ...?" to the error's text, with those names in `known` that are spelt

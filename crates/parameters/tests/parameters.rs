@@ -280,7 +280,7 @@ fn refusals_have_one_form() {
         ),
         (
             set("warp", 1.0),
-            "parameter = 'warp': must be the key of a parameter",
+            "parameter = 'warp': must be the key of a parameter, such as core.clock_ghz",
         ),
         (
             TABLE
