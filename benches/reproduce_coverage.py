@@ -1,4 +1,4 @@
-"""Coverage of the intervals of `accelflow reproduce --budget precise` on queues with a known P99.
+"""Coverage of the intervals of `accelflow reproduce --budget full` on queues with a known P99.
 
 Usage: .venv/bin/python benches/reproduce_coverage.py [TRIALS]
 
@@ -22,7 +22,7 @@ from accelflow.reproduce import Scenario, budget, parse
 from accelflow.reproduce.figures import of_service
 from accelflow.reproduce.plans import plan
 
-BUDGET = budget("precise")
+BUDGET = budget("full")
 LONGEST = BUDGET.longest_run or 0
 SERVICE = "UniqId"
 EXPERIMENT = f"""

@@ -584,7 +584,7 @@ def test_a_search_runs_end_to_end() -> None:
     ("arguments", "said"),
     [
         (["fig99"], "EXPERIMENT = 'fig99': must be one of 35 known names, did you mean fig"),
-        (["--budget", "huge"], "--budget = 'huge': must be full, precise, quick or ci"),
+        (["--budget", "huge"], "--budget = 'huge': must be full, medium, quick or ci"),
         (["table4", "--out", "/dev/null/x"], "must be in a folder that can be written"),
         (["table4", "--threads", "0"], "--threads = 0: must be at least 1"),
         (["table4", "--placement", "apart"], "--placement = 'apart': must be colocated"),

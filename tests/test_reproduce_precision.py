@@ -20,7 +20,7 @@ from accelflow.reproduce.pooling import beyond, pooled, together
 from test_reproduce import SMALL
 from test_reproduce_tails import answered, rows_of, uniq_id
 
-PRECISE = BUDGETS["precise"]
+FULL = BUDGETS["full"]
 
 
 def runs_of(spread: float, *, saturated: bool = False) -> list[dict[str, dict[str, object]]]:
@@ -38,29 +38,29 @@ def runs_of(spread: float, *, saturated: bool = False) -> list[dict[str, dict[st
 def test_runs_are_prolonged_until_p99s_are_precise() -> None:
     definition = load("fig11")
     assert "p99_us" in definition.measures
-    assert PRECISE.tail_precision == 0.02
-    assert _for_precision(definition, runs_of(0.0), PRECISE) == 1.0
-    assert 1.0 < _for_precision(definition, runs_of(0.02), PRECISE) <= MOST_ADDED
-    assert _for_precision(definition, runs_of(0.5), PRECISE) == MOST_ADDED
-    single = dataclasses.replace(PRECISE, longest_run=None)
+    assert FULL.tail_precision == 0.02
+    assert _for_precision(definition, runs_of(0.0), FULL) == 1.0
+    assert 1.0 < _for_precision(definition, runs_of(0.02), FULL) <= MOST_ADDED
+    assert _for_precision(definition, runs_of(0.5), FULL) == MOST_ADDED
+    single = dataclasses.replace(FULL, longest_run=None)
     assert _for_precision(definition, runs_of(0.5), single) == MOST_AT_ONCE
-    assert _for_precision(definition, runs_of(0.5), BUDGETS["full"]) == 1.0
+    assert _for_precision(definition, runs_of(0.5), BUDGETS["medium"]) == 1.0
 
 
 def test_no_service_of_a_saturated_server_is_prolonged() -> None:
     definition = load("fig11")
     runs = runs_of(0.5, saturated=True)
-    assert _for_precision(definition, runs, PRECISE) == 1.0
+    assert _for_precision(definition, runs, FULL) == 1.0
     alone = [
         {name: row | {"run": {"placement": "isolated"}} for name, row in run.items()}
         for run in runs
     ]
-    assert _for_precision(definition, alone, PRECISE) == MOST_ADDED
+    assert _for_precision(definition, alone, FULL) == MOST_ADDED
 
 
 def test_longer_replications_are_more_simulations() -> None:
     one = dataclasses.replace(
-        PRECISE, replications=3, requests=100, longest_run=200, most_requests=700
+        FULL, replications=3, requests=100, longest_run=200, most_requests=700
     )
     assert one.lengths == (100, 300, 500, 700)
     assert one.runs(2, 100) == [(2, 100)]
@@ -71,9 +71,9 @@ def test_longer_replications_are_more_simulations() -> None:
     rare = one.for_experiment(long_run=True, tails=True)
     assert rare.lengths == (400,)
     assert rare.runs(1, 400) == [(1, 400)]
-    assert one.for_experiment(long_run=False, tails=False) == BUDGETS["full"]
-    full = BUDGETS["full"].for_experiment(long_run=True, tails=True)
-    assert one.for_experiment(long_run=True, tails=False) == full
+    assert one.for_experiment(long_run=False, tails=False) == BUDGETS["medium"]
+    medium = BUDGETS["medium"].for_experiment(long_run=True, tails=True)
+    assert one.for_experiment(long_run=True, tails=False) == medium
 
 
 def test_a_replication_counts_all_responses_of_its_simulations() -> None:
@@ -103,7 +103,7 @@ def exponential(one: simulation.Scenario) -> list[float]:
 
 def test_only_systems_with_an_imprecise_p99_get_more_simulations() -> None:
     budget = dataclasses.replace(
-        PRECISE, replications=5, requests=3_000, longest_run=3_000, most_requests=60_000
+        FULL, replications=5, requests=3_000, longest_run=3_000, most_requests=60_000
     )
     definition = lib.parse("small", SMALL)
     cells, asked = answered(plan_of(definition, lib.Scenario(), budget), exponential)
@@ -116,7 +116,7 @@ def test_only_systems_with_an_imprecise_p99_get_more_simulations() -> None:
     assert outcome.replications_text == "5 replications, made of simulations of at most 3,000"
     alone = dataclasses.replace(outcome, longest_run=None)
     assert alone.replications_text == "seeds 1, 2, 3, 4, 5"
-    assert dataclasses.replace(alone, seeds=PRECISE.seeds).replications_text == "seeds 1 to 16"
+    assert dataclasses.replace(alone, seeds=FULL.seeds).replications_text == "seeds 1 to 16"
     for cell in outcome.shown:
         if cell.measure == "p99_us":
             assert cell.value is not None
@@ -149,15 +149,15 @@ def test_runners_keep_whole_simulations_apart() -> None:
 
 
 def test_only_experiments_with_p99s_have_more_replications() -> None:
-    assert PRECISE.rate_step == 1.02
+    assert FULL.rate_step == 1.02
     tails = {name: load(name).tails for name in lib.names() if load(name).table is None}
     assert tails["fig11"]
     assert tails["relief_manager"]
     assert not tails["fig3"]
     assert not tails["fig14"]
-    page = markdown([], lib.Scenario(), PRECISE)
-    assert "Searches, and experiments without P99s, have the simulations of `full`." in page
-    assert "experiments without P99s" not in markdown([], lib.Scenario(), BUDGETS["full"])
+    page = markdown([], lib.Scenario(), FULL)
+    assert "Searches, and experiments without P99s, have the simulations of `medium`." in page
+    assert "experiments without P99s" not in markdown([], lib.Scenario(), BUDGETS["medium"])
 
 
 def test_the_page_says_how_precise_p99s_are() -> None:
@@ -179,7 +179,7 @@ def test_the_page_says_how_precise_p99s_are() -> None:
             cell("Login", 40.0, "cohort"),
         ),
     )
-    text = markdown([outcome], lib.Scenario(), PRECISE)
+    text = markdown([outcome], lib.Scenario(), FULL)
     said = "of the 2 P99s of a service under a system that is not saturated, 1 within ± 2%, "
     assert said + "1 within ± 5%, 2 within ± 10% (95 %)" in text
     assert "The widest is ± 9%, of CPost under relief in fig11." in text

@@ -109,7 +109,7 @@ def test_another_budget_or_share_of_times_is_not_mixed_up(
 ) -> None:
     definitions, results = [load("fig18")], []
     for whole in (False, True, False, True):
-        # `precise` keeps all response times, and other budgets the longest.
+        # `full` keeps all response times, and other budgets the longest.
         runner = Runner(1, kept=KeptRuns(tmp_path))
         experiment = Scenario().experiment(
             "accelflow", definitions[0].setup, definitions[0].points[0], 2_000, 1

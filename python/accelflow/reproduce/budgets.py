@@ -115,26 +115,26 @@ class Budget:
         return replace(self, requests=requests, most_requests=most, longest_run=longest)
 
 
-_FULL: Final = Budget(
-    name="full", requests=3_000, replications=6, rate_step=1.02, most_requests=24_000
+_MEDIUM: Final = Budget(
+    name="medium", requests=3_000, replications=6, rate_step=1.02, most_requests=24_000
 )
 
-#: The budgets by name: `full` for results to keep, `precise` for tails that are known within 2 %,
-#: `quick` for a first look, `ci` for tests.
+#: The budgets by name: `full` for results to keep, with P99s that are known within 2 %, `medium`
+#: for figures that are known within 10 %, `quick` for a first look, `ci` for tests.
 BUDGETS: Mapping[str, Budget] = {
     known.name: known
     for known in (
-        _FULL,
         Budget(
-            name="precise",
+            name="full",
             requests=3_000,
             replications=16,
             rate_step=1.02,
             most_requests=96_000,
             tail_precision=0.02,
             longest_run=6_000,
-            without_tails=_FULL,
+            without_tails=_MEDIUM,
         ),
+        _MEDIUM,
         Budget(name="quick", requests=3_000, replications=4, rate_step=1.15),
         Budget(name="ci", requests=300, replications=2, rate_step=1.40),
     )
