@@ -246,6 +246,11 @@ def test_refusals_by_reliefs_only_queue_are_not_those_of_an_accelerator(
     bound = binding_of(Comparison.from_dict(results)["mine"])
     assert bound is not None
     assert bound.sentence == behind
+    # So has one that states it, whatever it is based on.
+    for like, queueing in (("accelflow", "central"), ("relief", "per_accelerator")):
+        row = {"orchestrator": "mine", "like": like, "queueing": queueing, "classes": {}}
+        results["python_systems"] = [row]
+        assert Comparison.from_dict(results)["mine"].has_central_queue == (queueing == "central")
 
 
 def test_parts_add_up_to_the_mean_latency(results: dict[str, Any]) -> None:

@@ -237,13 +237,17 @@ def test_results_name_the_classes_and_can_be_shown() -> None:
         "slow",
     ]
     assert found["python_systems"] == [
-        {"orchestrator": "accelflow+Fifo", "like": "accelflow", "classes": {"queue": "Fifo"}},
-        {"orchestrator": "accelflow+Edf", "like": "accelflow", "classes": {"queue": "Edf"}},
         {
-            "orchestrator": "slow",
+            "orchestrator": name,
             "like": "accelflow",
-            "classes": {"orchestrator": "Slow", "queue": "Lifo"},
-        },
+            "queueing": "per_accelerator",
+            "classes": classes,
+        }
+        for name, classes in (
+            ("accelflow+Fifo", {"queue": "Fifo"}),
+            ("accelflow+Edf", {"queue": "Edf"}),
+            ("slow", {"orchestrator": "Slow", "queue": "Lifo"}),
+        )
     ]
     read = Comparison.from_dict(json.loads(json.dumps(found)))
     assert [system.name for system in read.systems][-1] == "slow"

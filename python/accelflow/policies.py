@@ -182,6 +182,8 @@ class System:
     queue: Callable[[], QueuePolicy] | None
     #: The name of the user's class by kind, ``orchestrator`` or ``queue``, for messages.
     classes: dict[str, str]
+    #: The queues of its accelerators, as in `Properties`; None before the first simulation.
+    queueing: Literal["per_accelerator", "central"] | None = None
     #: The method that is called before the first decision.
     _step: str = ""
     #: The user's methods by name, for messages.
@@ -213,6 +215,7 @@ class System:
             if type(orchestrator).decide is not Orchestrator.decide:
                 _check_decides(self, orchestrator, properties)
                 decide = orchestrator.decide
+        self.queueing = properties.queueing
         if self.queue is None:
             return properties, decide, None, False
         self._step = "a copy"

@@ -302,7 +302,12 @@ def _servers(
 def _in_python(systems: list[System]) -> dict[str, Any]:
     """Return the results' members on systems in Python; empty if there are none."""
     rows = [
-        {"orchestrator": system.name, "like": system.like, "classes": dict(system.classes)}
+        {
+            "orchestrator": system.name,
+            "like": system.like,
+            "queueing": system.queueing,
+            "classes": dict(system.classes),
+        }
         for system in systems
     ]
     return {"python_systems": rows} if rows else {}

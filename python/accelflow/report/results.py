@@ -245,12 +245,13 @@ class SystemResult(Viewed, Named[ServiceResult]):
     def has_central_queue(self) -> bool:
         """Whether all accelerators share one queue at the manager, as in RELIEF.
 
-        An orchestrator written in Python is taken to have the queues of the built-in system
-        ``like`` on which it is based.
+        An orchestrator written in Python whose results do not state its queues is taken to have
+        those of the built-in system ``like`` on which it is based.
         """
-        rows = self.source.get("python_systems", ())
-        like = {row["orchestrator"]: row.get("like") for row in rows}
-        return bool(like.get(self.orchestrator, self.orchestrator) == "relief")
+        rows = {row["orchestrator"]: row for row in self.source.get("python_systems", ())}
+        row = rows.get(self.orchestrator, {"like": self.orchestrator})
+        stated = row.get("queueing")
+        return bool(stated == "central" if stated else row.get("like") == "relief")
 
     @property
     def label(self) -> str:
