@@ -1,5 +1,6 @@
 """The answer that a terminal shows first: verdict, systems, bottleneck, where the time goes."""
 
+import copy
 import io
 from typing import Any
 
@@ -443,6 +444,19 @@ def test_a_service_that_the_idle_server_never_answers_is_late(results: dict[str,
     pair = pooled([results, {**results, "seed": 2}])
     slo = next(row["slo"] for row in of_system(pair, "ideal") if row["service"] == "CPost")
     assert slo == {**late_slo, "requests": 2_000, "missed": 2_000}
+
+
+def test_seeds_may_differ_in_whether_a_service_was_called(results: dict[str, Any]) -> None:
+    first, second = results, copy.deepcopy(results) | {"seed": 2}
+    times = {"mean_us": 5.0, "p50_us": 4.0, "p99_us": 9.0, "p999_us": None}
+    called = {"completed": 2, **times}
+    of_system(second, "ideal")[0]["called"] = called
+    of_system(second, "ideal")[1]["called"] = called
+    of_system(first, "ideal")[1]["called"] = called
+    rows = of_system(pooled([first, second]), "ideal")
+    assert rows[0].get("called") is None
+    assert rows[1]["called"] == {"completed": 4, **times}
+    assert pooled([second, first])["systems"] == pooled([first, second])["systems"]
 
 
 def test_a_system_that_answers_what_another_does_not(results: dict[str, Any]) -> None:

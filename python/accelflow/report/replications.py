@@ -127,7 +127,8 @@ def _means_without(values: Sequence[float]) -> list[float]:
 
 
 def _merged(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    return {key: _member(key, [row[key] for row in rows]) for key in rows[0]}
+    keys = dict.fromkeys(key for row in rows for key in row)
+    return {key: _member(key, [row.get(key) for row in rows]) for key in keys}
 
 
 def _member(key: str, values: Sequence[Any]) -> Any:
