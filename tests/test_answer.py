@@ -275,11 +275,20 @@ def test_an_overloaded_rival_has_no_percentage(results: dict[str, Any]) -> None:
     assert "keeps up where RELIEF cannot" in text
     assert "against RELIEF" not in text
     of_system(results, "accelflow")[0]["saturated"] = "TCP"
+    # Each service has a server of its own.
     text = verdict(Comparison.from_dict(results))
-    assert text == "AccelFlow cannot keep up: 'TCP' was overloaded during the run."
+    server = "'TCP' of the server of CPost was overloaded during the run."
+    assert text == f"AccelFlow cannot keep up: {server}"
     lines = answer(results)
     assert any(line.startswith("AccelFlow") and line.endswith("TCP, overloaded") for line in lines)
     assert sum(line.startswith("* The system cannot keep up") for line in lines) == 1
+    for system in results["systems"]:
+        for service in system["services"]:
+            service["core_utilization"] = 0.5
+            service["accelerator_utilization"] = {"TCP": 1.0}
+    results["placement"] = "colocated"
+    text = verdict(Comparison.from_dict(results))
+    assert text == "AccelFlow cannot keep up: 'TCP' was overloaded during the run."
 
 
 def test_a_slower_subject_is_said_to_be_slower(results: dict[str, Any]) -> None:

@@ -11,6 +11,7 @@ from accelflow.report.answered import among_answered, listed, names_text
 from accelflow.report.binding import binding_of, utilizations
 from accelflow.report.reductions import reduction, reduction_text
 from accelflow.report.results import Comparison, SystemResult, sum_of
+from accelflow.report.servers import server_text, servers_of
 
 __all__ = ["accelerator_use", "core_use", "verdict", "within_slo"]
 
@@ -83,7 +84,12 @@ def _capital(text: str) -> str:
 
 
 def _overload(system: SystemResult) -> str:
-    return f"'{system.saturated}' was overloaded during the run"
+    servers = servers_of(system)
+    stuck = next(server for server in servers if any(service.saturated for service in server))
+    names = [service.service for service in stuck]
+    where = f" of {server_text(names)}" if len(servers) > 1 else ""
+    resource = next(service.saturated for service in stuck if service.saturated)
+    return f"'{resource}'{where} was overloaded during the run"
 
 
 def _us(value: float | None) -> str:
