@@ -115,7 +115,7 @@ def test_a_saturated_system_is_named_at_once():
         ("p98:2%", "did you mean p99"),
         ("p99", "must be of the form MEASURE:SHARE, such as p99:2%"),
         ("p99:x", "must be of the form"),
-        ("p99:0", "must have a share from 0.1% to 50%"),
+        ("p99:0", "must have a share from 0.1% to 50%, such as p99:2% or p99:0.02"),
         ("p99:nan", "must have a share from 0.1% to 50%"),
         (2, "must be of the form"),
     ],

@@ -270,8 +270,8 @@ def checked(engine: str, values: Mapping[str, Any], place: str = "") -> dict[str
     """Check `values` of parameters of the simulator or model `engine`; return numbers by key.
 
     Keys do not have the prefix of the engine's name. A choice is set by its name. A parameter of
-    one accelerator may have either spelling: the results have ``pes.TCP`` for
-    ``accelerator.TCP.pes``. Raises InputError for an unknown key, a value that is not allowed, and
+    one accelerator may be spelt ``accelerator.TCP.pes`` or ``pes.TCP``; the returned key is
+    ``pes.TCP``. Raises InputError for an unknown key, a value that is not allowed, and
     a parameter that is set twice. The message begins with `place`.
     """
     if not isinstance(values, Mapping):

@@ -59,8 +59,8 @@ def import_costs(kind: str, paths: Sequence[Path], report: Report, options: Opti
     :data:`accelflow.importing.sampled.KINDS`. The total time of a kind of operation is its share of
     the profile's samples, multiplied by the number of busy cores and the duration. The cost of one
     operation is this time divided by the number of requests, and by the number of such operations
-    in a request. Raises InputError for invalid files and options, and for a path without
-    operations.
+    in a request. Raises InputError for invalid files and options, and if the service's
+    path has no operations.
     """
     tree = read_workload(options.into)
     service = service_of(tree, options.service)

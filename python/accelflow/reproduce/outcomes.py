@@ -53,8 +53,8 @@ class ExperimentResult:
     """All results of one experiment.
 
     `definition` is the experiment. Each replication has between `requests` and `most_requests`
-    requests for each service (one with the mean rate), as many as the figures' precision needed. In
-    each simulation, the first tenth of the requests is warm-up and not counted; `warmup_requests`
+    requests for a service with the mean rate, as many as the figures' precision needed; other
+    services have requests in proportion to their rates. In each simulation, the first tenth of the requests is warm-up and not counted; `warmup_requests`
     is this tenth of `requests`. `seeds` are the replications' seeds. `findings` compare our figures
     with the paper's. `statements` has the paper's statements in words, with whether they hold.
     `shown` has the values to draw, and `by_cell` the same values by (point, system, service,

@@ -46,7 +46,11 @@ class Limited(Protocol):
 
     @property
     def most_seeds(self) -> int:
-        """The largest number of seeds of a point; with this many, their mean decides."""
+        """The largest number of seeds with which a point is simulated.
+
+        If it is still open after them whether the point meets its limits, the mean over the seeds
+        decides.
+        """
 
 
 @dataclass(frozen=True, kw_only=True)

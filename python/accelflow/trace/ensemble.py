@@ -77,7 +77,8 @@ class Handle:
     def on_done(self, callback: Callable[["Handle"], object]) -> None:
         """Call `callback` with this handle when the run ends, or now if it has ended.
 
-        The callback runs on the last accelerator's thread, and should be short. Its exceptions go
+        It runs on the thread of the run's last accelerator, or on the caller's if the run has
+        ended. It should be short. Its exceptions go
         to :func:`sys.unraisablehook` and have no other effect. Raises InputError for a callback
         that cannot be called.
         """

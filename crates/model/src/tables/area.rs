@@ -5,8 +5,9 @@ use accelflow_parameters::{Kind, Parameter, Provenance, Refusal, Row, Table};
 use super::own;
 use crate::inputs::AreaInputs;
 
-/// Every input of the area model, with range, default and source. The size of one kind of
-/// accelerator, such as `pes.TCP`, is -1 if it equals the size for all kinds.
+/// Every input of the area model, with range, default and source. An input of one accelerator, such
+/// as its number of PEs `pes.TCP`, is -1 by default: the accelerator then has the number for all
+/// accelerators (`pes`).
 pub const AREA: Table<AreaInputs> = Table::new(&[
     COMMON,
     own::PES,
