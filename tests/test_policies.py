@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, ClassVar
 
+import matplotlib as mpl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -254,6 +255,25 @@ def test_results_name_the_classes_and_can_be_shown() -> None:
     slow, fast = services(found, "slow"), services(found, "accelflow")
     assert all(a["mean_us"] > b["mean_us"] for a, b in zip(slow, fast, strict=True))
     assert "python_systems" not in simulation.run(small(requests=100))
+
+
+def test_systems_in_python_and_chips_differ_in_every_picture() -> None:
+    found = accelflow.compare(
+        small(requests=100, services=["UniqId"]),
+        policies={"accelflow": Fifo},
+        orchestrators=["relief", type("Slow", (Orchestrator,), {})],
+        chips={"paper": {}, "small": {"pes.TCP": 2}},
+        samples=True,
+    )
+    lines = found.plot("tail").axes[0].lines
+    looks = [(line.get_color(), line.get_linestyle()) for line in lines]
+    assert len(set(looks)) == len(found) == 6
+    bars = found.plot().axes[0].patches
+    assert len({(bar.get_facecolor(), bar.get_hatch()) for bar in bars}) == 6
+    # A system has its colour on each chip, and the bars' colours are the lines'.
+    colors = [mpl.colors.to_hex(bar.get_facecolor()) for bar in bars]
+    assert colors == [mpl.colors.to_hex(color) for color, _ in looks]
+    assert colors[::2] == colors[1::2]
 
 
 def test_top_level_names() -> None:

@@ -1,6 +1,6 @@
 """Pictures of a comparison: latency bars as in the AccelFlow paper's Fig. 11, parts, and tails."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from io import BytesIO
 from math import fsum
 from os import PathLike
@@ -54,8 +54,9 @@ PALETTE: Final = (
 #: The colours of orchestrators that are written in Python.
 IN_PYTHON: Final = ("#332288", "#882255", "#117733", "#44AA99")
 
-#: The hatching of bars by chip.
+#: The hatching of bars and the dashes of lines by chip.
 _HATCHES = ("", "////", "....", "xxxx", "----", "||||")
+_DASHES: Final = ("-", "--", ":", "-.", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 4)))
 
 #: The share of a service's slot on the x axis that its bars fill together.
 _GROUP_WIDTH = 0.84
@@ -173,8 +174,12 @@ def _draw_tail(comparison: Comparison) -> Figure:
         times = np.sort(np.empty(0) if ours is None else ours)
         beyond = 1 - np.arange(1, len(times) + 1) / max(len(times), 1)
         drawn = slice(0, max(len(times) - _FEWEST_BEYOND, 0))
-        color = COLORS[system.orchestrator]
-        (line,) = axes.step(times[drawn], beyond[drawn], where="post", color=color, lw=1.4)
+        look: dict[str, Any] = {
+            "color": _color(comparison, system),
+            "ls": _by_chip(comparison, system, _DASHES),
+            "lw": 1.4,
+        }
+        (line,) = axes.step(times[drawn], beyond[drawn], where="post", **look)
         handles.append((line, system.label))
     axes.set_xlabel("response time (\N{MICRO SIGN}s)")
     axes.set_ylabel("share of requests that take longer")
@@ -190,6 +195,21 @@ _KINDS: Final[dict[str, Callable[[Comparison], Figure]]] = {
     "parts": _draw_parts,
     "tail": _draw_tail,
 }
+
+
+def _color(comparison: Comparison, system: SystemResult) -> str:
+    """Return the colour of `system`, which is the same on all chips."""
+    if system.orchestrator in COLORS:
+        return COLORS[system.orchestrator]
+    names = (other.orchestrator for other in comparison.systems)
+    in_python = list(dict.fromkeys(name for name in names if name not in COLORS))
+    return IN_PYTHON[in_python.index(system.orchestrator) % len(IN_PYTHON)]
+
+
+def _by_chip(comparison: Comparison, system: SystemResult, looks: Sequence[Any]) -> Any:
+    """Return which of `looks` tells the chip of `system` from others, in the order of results."""
+    chip = 0 if system.chip is None else comparison.chips.index(system.chip)
+    return looks[chip % len(looks)]
 
 
 def _draw_bars(axes: Axes, comparison: Comparison) -> list[tuple[object, str]]:
@@ -211,11 +231,8 @@ def _draw_bars(axes: Axes, comparison: Comparison) -> list[tuple[object, str]]:
             places,
             [p99_us for *_, p99_us, _ in shown],
             width=width * 0.92,
-            color=COLORS.get(system.orchestrator, IN_PYTHON[index % len(IN_PYTHON)]),
-            # Chips are told apart by their hatching, in the order of the results.
-            hatch=_HATCHES[comparison.chips.index(system.chip) % len(_HATCHES)]
-            if system.chip is not None
-            else None,
+            color=_color(comparison, system),
+            hatch=_by_chip(comparison, system, _HATCHES),
             edgecolor="black",
             linewidth=0.4,
         )
