@@ -56,6 +56,11 @@ pub enum KindError {
         "accelerator name = '{0}': must differ from the names of the paper's nine accelerators"
     )]
     Taken(String),
+    /// The name is that of another part of a server in results. Holds the name.
+    #[error(
+        "accelerator name = '{0}': must differ from core, cores and manager, which results call other parts of a server"
+    )]
+    Part(String),
     /// The name of a payload value (a fact) is not valid, or occurs twice. Holds the name.
     #[error("fact = '{0}': must be letters, digits and '_', and occur once")]
     Fact(String),
@@ -70,6 +75,10 @@ const WORDS: [&str; 15] = [
     "branch", "fork", "join", "trans", "tail", "notify", "continue", "meet", "trace", "kind", "on",
     "both", "receives", "sends", "yields",
 ];
+
+/// The names of other parts of a server in results: an accelerator of the same name would take
+/// their place there.
+const PARTS: [&str; 3] = ["core", "cores", "manager"];
 
 impl Kind {
     /// Declares the custom accelerator `name`, which processes messages of the given directions.
@@ -93,6 +102,9 @@ impl Kind {
         }
         if name.parse::<Accel>().is_ok() {
             return Err(KindError::Taken(name.to_owned()));
+        }
+        if PARTS.iter().any(|part| part.eq_ignore_ascii_case(name)) {
+            return Err(KindError::Part(name.to_owned()));
         }
         if yields.len() > MAX_YIELDS {
             return Err(KindError::TooManyFacts(yields.len()));

@@ -141,6 +141,10 @@ fn names_and_facts_are_checked() {
         assert_eq!(refused(name), KindError::Name(name.to_owned()));
     }
     assert_eq!(refused("deser"), KindError::Taken("deser".to_owned()));
+    // Results have shares of these parts beside those of accelerators.
+    for name in ["core", "Cores", "MANAGER"] {
+        assert_eq!(refused(name), KindError::Part(name.to_owned()));
+    }
     let facts = |names: &[&str]| {
         let facts = names
             .iter()
