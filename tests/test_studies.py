@@ -1,5 +1,6 @@
 """Studies: designs, folders that survive anything, and the same rows from any workers."""
 
+import contextlib
 import itertools
 import json
 import math
@@ -10,6 +11,7 @@ import sys
 import time
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
@@ -20,6 +22,7 @@ import accelflow
 from accelflow import InputError, sizing, studies
 from accelflow.cli.sweep import sweep as command
 from accelflow.studies.design import number_of_points, points
+from accelflow.studies.folder import Folder
 from dask_cluster import wait_for_rows
 
 STUDY = """
@@ -339,6 +342,25 @@ def test_a_damaged_file_is_named(study_file: Path, tmp_path: Path):
         studies.sweep(study, place)
     part.unlink()
     assert studies.sweep(study, place).simulated == 1
+    table = pq.read_table(part)
+    texts = pa.array(["fast"] * table.num_rows)
+    pq.write_table(table.set_column(table.column_names.index("mean_us"), "mean_us", texts), part)
+    with pytest.raises(accelflow.AccelflowError, match=r"column mean_us is .*; delete the damaged"):
+        studies.sweep(study, place)
+
+
+def test_no_changed_byte_of_a_file_is_another_number(study_file: Path, tmp_path: Path):
+    place = tmp_path / "out"
+    studies.sweep(studies.read_study(study_file), place)
+    part = next((place / "rows").glob("*.parquet"))
+    good, rows = part.read_bytes(), Folder(place).rows([part.stem])
+    assert rows is not None
+    chunk = pq.read_metadata(part).row_group(0).column(rows.column_names.index("mean_us"))
+    start = chunk.dictionary_page_offset or chunk.data_page_offset
+    for at in range(start, start + chunk.total_compressed_size):
+        part.write_bytes(good[:at] + bytes([good[at] ^ 1]) + good[at + 1 :])
+        with contextlib.suppress(accelflow.AccelflowError):  # which says that it is damaged
+            assert rows.equals(Folder(place).rows([part.stem])), at
 
 
 def test_chips_and_workloads_are_axes(tmp_path: Path):

@@ -68,12 +68,10 @@ class Folder:
 
         The files are read in the first call. Raises AccelflowError for a damaged file.
         """
-        import pyarrow.parquet as pq  # noqa: PLC0415 (slow to load)
-
         if self._files is None:
             files: dict[str, Path] = {}
             for part in self._parts():
-                table = _readable(part, lambda part: pq.read_table(part, columns=["key"]))
+                table = _readable(part, columns=["key"])
                 self._know(files, part, table.column("key").unique().to_pylist())
             self._files = files
         return self._files
@@ -83,12 +81,10 @@ class Folder:
 
         The file appears when it is complete. Raises AccelflowError if it cannot be written.
         """
-        import pyarrow.parquet as pq  # noqa: PLC0415 (slow to load)
-
         name = keys[0] if len(keys) == 1 else f"{keys[0]}-{len(keys)}"
         part = self.place / _ROWS / f"{name}.parquet"
         with self._writing():
-            write_whole(part, lambda scratch: pq.write_table(table, scratch, compression="zstd"))
+            _write(table, part)
         if self._files is not None:
             self._know(self._files, part, keys)
 
@@ -98,11 +94,8 @@ class Folder:
         It has the columns key, point, seed, and ``axis.NAME`` for the values of each axis. `found`
         are the simulations, and `names` the names of the axes.
         """
-        import pyarrow.parquet as pq  # noqa: PLC0415 (slow to load)
-
-        table = _design(found, names)
-        place = self.place / "design.parquet"
-        write_whole(place, lambda scratch: pq.write_table(table, scratch, compression="zstd"))
+        with self._writing():
+            _write(_design(found, names), self.place / "design.parquet")
 
     def write_skipped(self, skipped: Iterable[Skipped]) -> None:
         """Write ``skipped.json``: the simulations that are not possible, with the reasons."""
@@ -120,7 +113,6 @@ class Folder:
         are no rows. Raises AccelflowError if the file cannot be written.
         """
         import pyarrow.compute as pc  # noqa: PLC0415 (slow to load)
-        import pyarrow.parquet as pq  # noqa: PLC0415 (slow to load)
 
         rows = self.rows(task.key for task in found)
         if rows is None:
@@ -130,7 +122,7 @@ class Folder:
         joined = _joined(_design(found, names), rows)
         place = self.place / "results.parquet"
         with self._writing():
-            write_whole(place, lambda scratch: pq.write_table(joined, scratch, compression="zstd"))
+            _write(joined, place)
         return place
 
     def rows(self, keys: Iterable[str]) -> pa.Table | None:
@@ -155,16 +147,15 @@ class Folder:
                 these = pa.array(wanted[part], pa.string())
                 table = table.filter(pc.is_in(table["key"], these))
             tables.append(table)
+        _check_types(sorted(wanted), tables)
         return pa.concat_tables(tables, promote_options="default") if tables else None
 
     def _table(self, part: Path) -> pa.Table:
         """Return the rows in the file `part`; those of several simulations stay in memory."""
-        import pyarrow.parquet as pq  # noqa: PLC0415 (slow to load)
-
         if self._counts[part] == 1:
-            return _readable(part, pq.read_table)
+            return _readable(part)
         if part not in self._shared:
-            self._shared[part] = _readable(part, pq.read_table)
+            self._shared[part] = _readable(part)
         return self._shared[part]
 
     def _know(self, files: dict[str, Path], part: Path, keys: Sequence[str]) -> None:
@@ -190,15 +181,13 @@ class Folder:
 
     def _join(self) -> None:
         """Join many files of rows to one. If the process is killed meanwhile, rows are doubled."""
-        import pyarrow.parquet as pq  # noqa: PLC0415 (slow to load)
-
         parts = self._parts()
         if len(parts) <= _MOST_FILES:
             return
         table = self.rows(self.done())
         last = parts[-1].stem.split("-")[0]
         place = self.place / _ROWS / f"all-{last}-{len(parts)}.parquet"
-        write_whole(place, lambda scratch: pq.write_table(table, scratch, compression="zstd"))
+        _write(table, place)
         for part in parts:
             if part != place:
                 part.unlink()
@@ -263,14 +252,44 @@ def errors_of(rows: pa.Table) -> dict[str, str]:
     return {key: error for key, error in pairs if error is not None}
 
 
-def _readable(part: Path, read: Any) -> pa.Table:
-    """Return the table in `part`. Raises AccelflowError for a damaged file."""
+def _write(table: pa.Table, place: Path) -> None:
+    """Write `table` to the file `place`, which appears when it is complete, with checksums."""
+    import pyarrow.parquet as pq  # noqa: PLC0415 (slow to load)
+
+    how: dict[str, Any] = {"compression": "zstd", "write_page_checksum": True}
+    write_whole(place, lambda scratch: pq.write_table(table, scratch, **how))
+
+
+def _readable(part: Path, **options: Any) -> pa.Table:
+    """Return the table in `part`. Raises AccelflowError if it is damaged.
+
+    `options` go to pyarrow's function; `columns` chooses some. Without checksums, a value that the disk changed would be read as another number.
+    """
     import pyarrow as pa  # noqa: PLC0415 (slow to load)
+    import pyarrow.parquet as pq  # noqa: PLC0415 (slow to load)
 
     try:
-        return read(part)
+        table = pq.read_table(part, page_checksum_verification=True, **options)
     except (pa.ArrowException, OSError) as error:
         raise AccelflowError(f"{part}: is damaged; delete it to repeat its simulations") from error
+    return table
+
+
+def _check_types(parts: Sequence[Path], tables: Sequence[pa.Table]) -> None:
+    """Raise AccelflowError if `tables`, read from `parts`, have a column of different types."""
+    import pyarrow as pa  # noqa: PLC0415 (slow to load)
+
+    known: dict[str, tuple[pa.DataType, Path]] = {}
+    for part, table in zip(parts, tables, strict=True):
+        for field in table.schema:
+            if pa.types.is_null(field.type):  # no value: it joins any type
+                continue
+            first, place = known.setdefault(field.name, (field.type, part))
+            if field.type != first:
+                raise AccelflowError(
+                    f"{part}: is damaged, or {place} is: column {field.name} is {field.type} here"
+                    f" and {first} there; delete the damaged one to repeat its simulations"
+                )
 
 
 def _design(found: Sequence[Task], names: Sequence[str]) -> pa.Table:
