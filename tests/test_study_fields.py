@@ -1,12 +1,15 @@
 """Fields of studies and questions: what each does, and values that are refused before a run."""
 
+import re
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
 
-from accelflow import InputError, studies
+from accelflow import InputError, Scenario, studies
 from accelflow.studies.design import points
+from accelflow.workload import new_workload
 
 BASE = """
 schema = "accelflow.study/1"
@@ -249,6 +252,38 @@ def test_an_end_of_the_axes_that_no_design_can_have_is_refused_with_the_axes(
     with pytest.raises(InputError, match=r"^point \(config\.pes\.TCP = -3\): .*pes\.TCP"):
         studies.optimize(goal, tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"scenario": 3}, "scenario = 3: must map fields of a scenario to values"),
+        ({"scenario": Scenario()}, "must map fields of a scenario to values"),
+        ({"axes": {"rate_rps": [1]}}, "axes = {'rate_rps': [1]}: must be a list with an Axis for"),
+        ({"axes": ["rate_rps"]}, "axes = ['rate_rps']: must be a list with an Axis for each axis"),
+        ({"axes": None}, "axes = None: must be a list with an Axis for each axis"),
+        ({"kind": "list", "points": [1]}, "points = [1]: must be a list of mappings from axes to"),
+        ({"kind": "list", "points": {"rate_rps": 1}}, "must be a list of mappings from axes to"),
+        ({"folder": 3}, "folder = 3: must be a path"),
+    ],
+)
+def test_fields_of_other_types_are_refused(fields: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=re.escape(message)):
+        studies.Study(**fields)
+
+
+@pytest.mark.parametrize("workers", [0, False])
+def test_no_workers_are_not_all_workers(tmp_path: Path, workers: int) -> None:
+    study = studies.Study(axes=[studies.Axis(name="rate_rps", values=(1_000,))])
+    with pytest.raises(InputError, match=f"^workers = {workers}: must be a whole number from 1"):
+        studies.sweep(study, tmp_path / "out", workers=workers)
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_folder_of_a_study_may_be_a_text(tmp_path: Path) -> None:
+    (tmp_path / "shop.toml").write_text(new_workload("shop"))
+    study = studies.Study(scenario={"workload": "shop.toml"}, folder=str(tmp_path))  # type: ignore[arg-type]
+    assert study.at({}, 1).workload["name"] == "shop"  # type: ignore[index]
 
 
 def test_the_recording_of_a_study_is_relative_to_it(tmp_path: Path) -> None:

@@ -263,7 +263,8 @@ def _write(table: pa.Table, place: Path) -> None:
 def _readable(part: Path, **options: Any) -> pa.Table:
     """Return the table in `part`. Raises AccelflowError if it is damaged.
 
-    `options` go to pyarrow's function; `columns` chooses some. Without checksums, a value that the disk changed would be read as another number.
+    `options` go to pyarrow's function, such as `columns`. Without checksums, a value that the disk
+    changed would be read as another number.
     """
     import pyarrow as pa  # noqa: PLC0415 (slow to load)
     import pyarrow.parquet as pq  # noqa: PLC0415 (slow to load)

@@ -16,6 +16,7 @@ from accelflow.errors import (
     GIVEN,
     LEFT_OUT,
     InputError,
+    file_path,
     finite_number,
     reading,
     refused,
@@ -189,6 +190,7 @@ class Study:
         """Refuse values that a run would misread."""
         if self.kind not in KINDS:
             raise refused("kind", self.kind, known=KINDS)
+        self._check_types()
         check_once("axes", [axis.name for axis in self.axes])
         self._check_kind()
         _check_keys("scenario key", self.scenario, OF_SCENARIO)
@@ -203,6 +205,18 @@ class Study:
         if self.most_simulations > MOST_POINTS:
             allowed = f"must be at most {MOST_POINTS:,}"
             raise refused("points times seeds", self.most_simulations, allowed)
+
+    def _check_types(self) -> None:
+        """Raise InputError for fields of another type, and make `folder` a path."""
+        if not isinstance(self.scenario, Mapping):
+            raise refused("scenario", self.scenario, "must map fields of a scenario to values")
+        listed = isinstance(self.axes, list | tuple)
+        if not listed or not all(isinstance(axis, Axis) for axis in self.axes):
+            raise refused("axes", self.axes, "must be a list with an Axis for each axis")
+        listed = isinstance(self.points, list | tuple)
+        if not listed or not all(isinstance(point, Mapping) for point in self.points):
+            raise refused("points", self.points, "must be a list of mappings from axes to values")
+        object.__setattr__(self, "folder", file_path("folder", self.folder))
 
     def _check_kind(self) -> None:
         """Raise InputError for fields that the kind of design does not use, or that it lacks."""

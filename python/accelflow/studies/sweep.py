@@ -101,7 +101,9 @@ def runner_of(workers: int | None, runner: Runner | None) -> Runner:
     If `runner` is None, simulations run on `workers` threads of this machine (None: one per core).
     Raises InputError for a number of threads that is out of range.
     """
-    count = whole_number("workers", workers or os.cpu_count() or 1, 1, _MOST_WORKERS)
+    if workers is None:
+        workers = os.cpu_count() or 1
+    count = whole_number("workers", workers, 1, _MOST_WORKERS)
     return runner or (lambda batches, limit: run_here(batches, limit, count))
 
 
