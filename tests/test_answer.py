@@ -114,6 +114,28 @@ def test_the_bottleneck_is_what_took_the_time(
     assert bound.share == pytest.approx(share)
 
 
+@pytest.mark.parametrize(
+    ("used", "fallen", "resource"),
+    [
+        ({"TCP": 0.2}, {}, "application logic"),
+        ({"TCP": 0.0, "Ser": 0.0}, {}, "cores' work"),
+        ({"TCP": 0.2}, {"no_accelerator": 99}, "application logic"),
+        ({"TCP": 0.2}, {"no_accelerator": 60, "enqueue_denied": 40}, "cores' work"),
+        ({"TCP": 0.2}, {"exception": 500, "timed_out": 400}, "application logic"),
+    ],
+)
+def test_traces_that_cores_execute_are_no_application_logic(
+    results: dict[str, Any], used: dict[str, float], fallen: dict[str, int], resource: str
+) -> None:
+    for service in of_system(results, "accelflow"):
+        service |= {"responded": 1_000, "accelerator_utilization": used, "fallbacks": fallen}
+    system = Comparison.from_dict(results)["accelflow"]
+    for result in (system, next(iter(system.values()))):
+        bound = binding_of(result)
+        assert bound is not None
+        assert (bound.kind, bound.resource) == ("work", resource)
+
+
 def test_a_queue_is_explained_by_what_is_used_most(results: dict[str, Any]) -> None:
     comparison = Comparison.from_dict(results)
     assert binding_of(comparison["non_acc"]).short == "cores, 75% used"  # type: ignore[union-attr]

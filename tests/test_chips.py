@@ -14,6 +14,7 @@ from accelflow.errors import InputError
 from accelflow.parameters import configured, parameters
 from accelflow.report import Comparison
 from accelflow.report.export import to_table
+from accelflow.report.notes import notes_of
 from accelflow.report.table import services_table
 from test_compare import run
 
@@ -131,6 +132,14 @@ def test_bad_chips_are_refused(chips: Any, words: str) -> None:
         simulation.check(small(chips=chips))
 
 
+def test_a_folder_with_the_name_of_a_chip_is_no_chip(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "small").mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert find_chip("small").name == "small"
+
+
 def test_an_empty_name_is_no_file() -> None:
     with pytest.raises(InputError, match=r"chip = '': must be a file, or one of .*paper"):
         find_chip("")
@@ -166,6 +175,13 @@ def test_the_command_compares_chips_and_says_what_is_missing(tmp_path: Path) -> 
     shown = run("power", str(tmp_path / "out" / "compare-socialnetwork.json"))
     assert "accelflow on paper" in shown.stdout
     assert "accelflow on mine" in shown.stdout
+
+
+def test_what_a_chip_without_custom_accelerators_lacks_is_named() -> None:
+    asked = small(config={"accelerator.own.instances": 0, "accelerator.TCP.pes": 0})
+    notes = notes_of(Comparison.from_dict(simulation.run(asked)), by_service=True)
+    (note,) = [note for note in notes if "reaches" in note]
+    assert note.startswith("The chip has no custom accelerator, TCP: a trace that reaches it")
 
 
 def test_one_chip_is_as_its_parameters(tmp_path: Path) -> None:

@@ -31,7 +31,8 @@ def find_chip(place: str) -> Chip:
     :func:`accelflow.chips.read_chip` does.
     """
     known = [chip.name for chip in packaged()]
-    if place in known and not exists(place):
+    # A folder with the name of a packaged chip, such as one with results, is no chip.
+    if place in known and not Path(place).is_file():
         return packaged()[known.index(place)]
     # An empty path is the working directory.
     if place and (Path(place).suffix or exists(place) or "/" in place):

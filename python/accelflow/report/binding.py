@@ -13,7 +13,9 @@ The rule depends on the results alone. The first of the following that applies i
    dispatchers. "Queueing" names the busiest resource (cores, an accelerator, manager, A-DMA
    engines or a link) if that is used at least half of the time, since waiting grows with
    utilisation. "Communication" names the transfers.
-4. The work itself: the largest of application logic, accelerators and remote waits.
+4. The work itself: the largest of application logic, accelerators and remote waits. Application
+   logic is called the cores' work if cores also execute traces: all of them, or those of at least
+   10 % of the requests, by fallbacks.
 
 Shares of the mean latency are means over the services. Utilisations and shares of full queues are
 those of the server where they are highest: a mean over servers would hide the one that is short.
@@ -67,6 +69,10 @@ _WORK: Final = {
     "accelerators": "accelerators' work",
     "remote": "remote waits",
 }
+#: The work of cores that execute traces, too.
+_CORES_WORK: Final = "cores' work"
+#: The reasons for which a core executes a trace.
+_IN_SOFTWARE: Final = ("enqueue_denied", "overflow_full", "no_accelerator")
 _ORCHESTRATORS: Final = {"manager": "manager", "cores": "cores", "dispatcher": "dispatchers"}
 
 #: The services of one server.
@@ -185,7 +191,22 @@ def binding_of(result: SystemResult | ServiceResult) -> Binding | None:
     if parts[waiting] / total >= WAITING_SHARE:
         return _waiting(result, servers, waiting, parts[waiting] / total)
     work = max(_WORK, key=lambda part: parts[part])
-    return Binding(kind="work", resource=_WORK[work], share=parts[work] / total)
+    in_software = work == "application" and _executes_traces(result)
+    resource = _CORES_WORK if in_software else _WORK[work]
+    return Binding(kind="work", resource=resource, share=parts[work] / total)
+
+
+def _executes_traces(result: SystemResult | ServiceResult) -> bool:
+    """Return whether cores execute all traces, or those of a large share of the requests."""
+    services = result.services if isinstance(result, SystemResult) else (result,)
+    used = [share for service in services for share in service.accelerator_utilization.values()]
+    if used and not any(used):
+        return True
+    fallen = sum(
+        service.fallbacks.get(reason, 0) for service in services for reason in _IN_SOFTWARE
+    )
+    ended = sum(service.ended for service in services)  # 0 in files of older versions
+    return ended > 0 and fallen >= WAITING_SHARE * ended
 
 
 def _servers(result: SystemResult | ServiceResult) -> list[_Server]:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Final
 
-from accelflow.parameters import SIZES
+from accelflow.parameters import CUSTOM, SIZES
 from accelflow.precision import MEASURES
 from accelflow.report.answered import names_text, unanswered_notes
 from accelflow.report.own_arrivals import arrival_notes
@@ -131,7 +131,7 @@ def _of_absent(comparison: Comparison) -> list[str]:
             for key, number in config.items()
             if key.partition(".")[0] in SIZES and number == 0
         ]
-        absent = list(dict.fromkeys(absent))
+        absent = [_shown(name) for name in dict.fromkeys(absent)]
         systems = [system for system in comparison.systems if system.chip == chip["name"]]
         fallen = sum(
             result.fallbacks.get("no_accelerator", 0)
@@ -145,6 +145,11 @@ def _of_absent(comparison: Comparison) -> list[str]:
                 f" on its core, as {fallen:,} did (no_accelerator)."
             )
     return notes
+
+
+def _shown(name: str) -> str:
+    """Return what a reader calls the accelerator with the name `name` in keys of parameters."""
+    return "custom accelerator" if name == CUSTOM else name
 
 
 def _of_tails(comparison: Comparison) -> list[str]:
