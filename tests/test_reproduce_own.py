@@ -188,6 +188,26 @@ def test_called_services_slos_and_arrivals_of_the_file_count(pair: Path) -> None
     assert latency.findings[-1].lacking == "225 of 300 rates of the arrivals"
 
 
+def test_energy_with_custom_accelerators_is_missing_for_a_reason(tmp_path: Path) -> None:
+    path = tmp_path / "hashes.toml"
+    path.write_text(
+        """
+schema = "accelflow.workload/1"
+name = "hashes"
+traces = [{ source = "kind Hash\\ntrace put:\\n    TCP Decr Hash LdB" }]
+kinds.Hash.ns = 2000
+[[services]]
+name = "Put"
+rate_rps = 400.0
+path = [{ trace = "put" }, { cpu_us = 20.0 }, { trace = "T2" }]
+"""
+    )
+    _, (throughput,) = run(path, "fig14")
+    missing = [finding for finding in throughput.findings if "per_watt" in finding.key]
+    assert [finding.ours for finding in missing] == [None, None]
+    assert {finding.doubts for finding in missing} == {"the power of Hash is not known"}
+
+
 def test_a_service_that_is_called_too_seldom_for_a_budget_is_named(pair: Path) -> None:
     pair.write_text(pair.read_text().replace('name = "Back"', 'name = "Back"\nrate_rps = 0.1'))
     said = r"budget = 'small': must have more requests .*: requests = 100: .* Back gets"

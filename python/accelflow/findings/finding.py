@@ -41,8 +41,8 @@ class Finding:
 
     `requests` is the number of requests of the longest simulation; 0 without simulation.
     `saturated` names the systems that could not keep up. `lacking` names a sample that is too small
-    for our figure, such as the responses beyond a percentile. `also` has our figures by other
-    definitions of the number, as pairs (definition, figure).
+    for our figure, such as the responses beyond a percentile, or an input that is not known. `also`
+    has our figures by other definitions of the number, as pairs (definition, figure).
     """
 
     key: str

@@ -15,7 +15,7 @@ from accelflow import chip, simulation
 from accelflow.errors import one_of
 from accelflow.report.results import sum_of
 
-__all__ = ["FORMS", "MEASURES", "SUMMARIES", "check_measure", "figure", "read"]
+__all__ = ["FORMS", "MEASURES", "OF_ENERGY", "SUMMARIES", "check_measure", "figure", "read"]
 
 #: The results of one service in one simulation; ``run`` has the results of the whole simulation.
 ServiceRow = Mapping[str, Any]
@@ -196,6 +196,9 @@ def _energy(key: str) -> Callable[[ServiceRow], float | None]:
     return read_energy
 
 
+#: The measures that need the power of all accelerators.
+OF_ENERGY: Final = ("joules_per_request", "dynamic_joules_per_request", "requests_per_joule")
+
 #: The functions that read a measure from a service's results, by the measure's name. Names tell the
 #: unit (``_us``, ``_rps``, ``_per_million``); the other measures are ratios or counts.
 MEASURES: Final[Mapping[str, Callable[[ServiceRow], float | None]]] = {
@@ -229,9 +232,7 @@ MEASURES: Final[Mapping[str, Callable[[ServiceRow], float | None]]] = {
     "page_faults_per_million_operations": _of_data("page_faults", _operations),
     "page_faults_per_million_instructions": _per_instruction("page_faults", 1e6),
     "tlb_misses_per_kilo_instruction": _per_instruction("tlb_misses", 1e3),
-    "joules_per_request": _energy("joules_per_request"),
-    "dynamic_joules_per_request": _energy("dynamic_joules_per_request"),
-    "requests_per_joule": _energy("requests_per_joule"),
+    **{key: _energy(key) for key in OF_ENERGY},
     "slo_missed_share": _missed,
     "timed_out_per_million": _timed_out,
     "overflow_full_share": _fallen_back("overflow_full"),

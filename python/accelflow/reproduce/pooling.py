@@ -6,10 +6,10 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from accelflow import simulation
+from accelflow import chip, simulation
 from accelflow.report.tails import pooled_percentile
 from accelflow.reproduce.budgets import MIN_BEYOND, MIN_DWELLS
-from accelflow.reproduce.measures import ServiceRow, read
+from accelflow.reproduce.measures import OF_ENERGY, ServiceRow, read
 
 __all__ = [
     "PERCENTILES",
@@ -186,8 +186,10 @@ def shortage(measure: str, services: Sequence[Sequence[ServiceRow]]) -> str:
     """Return a text that names the samples that are too small for `measure`; empty if all suffice.
 
     An example is ``40 of 100 responses beyond P99``. `services` has, for each service, its results
-    of each seed.
+    of each seed. A measure of energy lacks the power of custom accelerators.
     """
+    if measure in OF_ENERGY and (custom := _custom(services)):
+        return f"the power of {' and '.join(custom)} is not known"
     lacking = []
     percentile = "p99_us" if measure == "max_rps" else measure  # the search compares P99
     if percentile in PERCENTILES:
@@ -221,3 +223,9 @@ def rates_shortage(shortage: str) -> str:
     """
     parts = shortage.split(", ")
     return ", ".join(part for part in parts if part.endswith(_RATES))
+
+
+def _custom(services: Sequence[Sequence[ServiceRow]]) -> list[str]:
+    """Return the names of the custom accelerators in the results of `services`."""
+    runs = [row["run"] for rows in services for row in _at_peak(rows) if "run" in row]
+    return list(dict.fromkeys(name for run in runs for name in chip.custom_accelerators(run)))
