@@ -153,6 +153,29 @@ range = {{ from = 1, to = 2, whole = true }}
     return studies.find(ask(text, folder), folder / "out")
 
 
+@pytest.mark.parametrize(
+    ("limit", "requests", "note"),
+    [
+        ("p99_us = 1e6", 1_000, "The P99 of UniqId (900 responses) is not precise: fewer than 10"),
+        ("p99_us = 1e6", 1_200, ""),
+        ("p999_us = 1e6", 1_200, "The P99.9 of UniqId (1,080 responses) is not precise: fewer"),
+        ("slo = true", 300, "The P99 of UniqId (270 responses) is not precise: fewer than 10"),
+        ("mean_us = 1e6", 300, ""),
+    ],
+)
+def test_a_percentile_of_few_responses_is_named(
+    tmp_path: Path, limit: str, requests: int, note: str
+):
+    path = tmp_path / "question.toml"
+    text = QUESTION.replace("p99_us = 250", limit).replace("= 300", f"= {requests}")
+    path.write_text(text.replace('"Login", ', "").replace("to = 8", "to = 2"))
+    done = CliRunner().invoke(command, [str(path), "--out", str(tmp_path / "out")])
+    assert done.exit_code == 0, done.output
+    last = done.stdout.splitlines()[-1]
+    assert last.startswith(note)
+    assert ("not precise" in done.stdout) == bool(note)
+
+
 @pytest.mark.parametrize("limits", ["slo = true", "p99_us = 200", "slo_missed_ratio = 0.5"])
 def test_calls_of_other_services_have_the_limits_of_every_service(tmp_path: Path, limits: str):
     assert called_service(tmp_path, limits, cpu_us=5).best is not None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TypedDict
+from typing import Final, TypedDict
 
 import click
 from rich.console import Console
@@ -15,8 +15,12 @@ from accelflow.cli.output import bar
 from accelflow.cli.places import WRITTEN_FOLDER
 from accelflow.cli.running import TIME_LIMIT, runner_at, worker_options
 from accelflow.errors import AccelflowError
+from accelflow.report.answered import names_text
 from accelflow.studies.sweep import Runner
 from accelflow.time_limit import TimeUpError, seconds_text
+
+#: The responses of a simulation of which ten are beyond a percentile.
+_RESPONSES: Final = {"P99.9": 10_000, "P99": 1_000}
 
 
 @click.command("find")
@@ -102,7 +106,35 @@ def _say(
         text += f"\nAll designs: {place / 'front.parquet'}"
     elif isinstance(question, studies.Question) and isinstance(found, studies.Answer):
         value, text = _object(question, found), _text(question, found)
+    text = "\n".join([text, *_of_rare(question, place)])
     click.echo(json.dumps(value, indent=2, allow_nan=False) if as_json else text)
+
+
+def _of_rare(question: studies.Question | studies.Goal, place: Path) -> list[str]:
+    """Return a note on services with too few responses for a limited percentile, if any.
+
+    The mean over seeds does not help: it is that of the slowest responses of short runs.
+    """
+    import pyarrow.parquet as pq  # noqa: PLC0415 (slow to load)
+
+    results = place / "results.parquet"
+    limited = {"P99.9": "p999_us" in question.limits}
+    limited["P99"] = question.slo or "p99_us" in question.limits
+    percentile = next((name for name, given in limited.items() if given), None)
+    if percentile is None or not results.exists():
+        return []
+    fewest: dict[str, int] = {}
+    for row in pq.read_table(results, columns=["service", "completed_count"]).to_pylist():
+        if 0 < row["completed_count"] < _RESPONSES[percentile]:
+            least = fewest.get(row["service"], row["completed_count"])
+            fewest[row["service"]] = min(least, row["completed_count"])
+    if not fewest:
+        return []
+    few = names_text([f"{name} ({count:,} responses)" for name, count in fewest.items()])
+    return [
+        f"The {percentile} of {few} is not precise: fewer than 10 responses of a simulation are"
+        " beyond it. Give more requests."
+    ]
 
 
 def _front_object(goal: studies.Goal, found: studies.Front) -> dict[str, object]:
