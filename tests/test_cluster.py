@@ -1,6 +1,7 @@
 """Studies and searches on Dask: workers die, hang and differ, and results stay as they are."""
 
 import json
+import logging
 import os
 import signal
 import subprocess
@@ -17,7 +18,7 @@ from accelflow.cli.sweep import sweep as sweep_command
 from accelflow.studies.cluster import on_cluster
 from dask_cluster import Dask, wait_for_rows
 
-pytest.importorskip("distributed")
+distributed = pytest.importorskip("distributed")
 dask_config = pytest.importorskip("dask").config
 
 STUDY = """
@@ -405,3 +406,12 @@ def test_a_search_whose_worker_dies_finds_what_it_finds_here(tmp_path: Path, das
     assert found["best"] == here.best.to_dict()
     assert found["tried"] == [each.to_dict() for each in here.tried]
     assert rows(place) == rows(tmp_path / "here")
+
+
+def test_local_workers_write_no_tracebacks_at_the_end() -> None:
+    # A worker that replaces a dead one may lose its scheduler, and logs that as an error.
+    with on_cluster("local:1"):
+        heartbeat = logging.getLogger("distributed.worker")
+        levels = distributed.get_client().run(heartbeat.getEffectiveLevel)
+    assert all(level > logging.ERROR for level in levels.values())
+    assert levels

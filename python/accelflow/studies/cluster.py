@@ -201,13 +201,17 @@ def _nothing() -> None:
 
 
 def _local(distributed: Any, workers: int) -> Any:
-    return distributed.LocalCluster(
-        n_workers=workers,
-        threads_per_worker=1,
-        processes=True,
-        dashboard_address=None,
-        silence_logs=logging.ERROR,
-    )
+    # A worker that replaces a dead one may lose its scheduler at the end, and logs that as an
+    # error, with a traceback. What concerns the study is raised.
+    silent = {"distributed.nanny.pre-spawn-environ.DASK_LOGGING__DISTRIBUTED": "critical"}
+    with _imported("dask", "accelflow[cluster]").config.set(silent):
+        return distributed.LocalCluster(
+            n_workers=workers,
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address=None,
+            silence_logs=logging.ERROR,
+        )
 
 
 def _check_versions(client: Any) -> None:
