@@ -158,6 +158,22 @@ def test_declarations_are_checked(declare: Callable[[], Node], said: str) -> Non
     assert said in str(error)
 
 
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"name": None}, "name = None: must be the name of an accelerator"),
+        ({"directions": 3}, "directions = 3: must be both, receives or sends"),
+        ({"yields": ["n"]}, "yields = ['n']: must be a mapping from facts to their types"),
+        ({"yields": {3: "text"}}, "fact = 3: must be the name of a fact"),
+        ({"yields": {"n": int}}, "Hash.yields.n = <class 'int'>: must be number or text"),
+    ],
+)
+def test_values_of_other_types_declare_nothing(given: dict[str, Any], said: str) -> None:
+    with pytest.raises(InputError) as refused:
+        kind(**{"name": "Hash", **given})
+    assert str(refused.value) == said
+
+
 def test_a_library_has_one_declaration_of_a_name() -> None:
     library = library_with(SHA256)
     other = Trace(library=library)

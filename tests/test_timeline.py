@@ -453,6 +453,15 @@ def test_unknown_options_in_python_are_refused(tmp_path: Path) -> None:
         watching.write_spans_timeline("otpl", [path], path)
     with pytest.raises(InputError, match="requests in spans have no index"):
         watching.write_spans_timeline("otlp", [path], path, Shown(requests=(1,)))
+    for wrong in ({"slowest": 1}, 3, False):
+        with pytest.raises(InputError, match=r"^shown = .*: must be a Shown or None"):
+            watching.write_timeline(SMALL, path, wrong)  # type: ignore[arg-type]
+    for slowest in ("1", 1.5, 0):
+        with pytest.raises(InputError, match=r"^slowest = .*: must be a whole number from 1 to"):
+            watching.write_timeline(SMALL, path, Shown(slowest=slowest))  # type: ignore[arg-type]
+    for ask in (watching.watch, watching.why):
+        with pytest.raises(InputError, match=r"^service = None: must be the name of a service"):
+            ask(SMALL, None)  # type: ignore[operator]
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from accelflow.errors import (
     InputError,
     file_path,
     finite_number,
+    instance_of,
     refusals,
     refused,
     texts,
@@ -76,10 +77,17 @@ class Shown:
         texts("services", self.services)
         for number in self.requests:
             whole_number("requests", number, 0, (1 << 63) - 1)
-        if self.slowest is not None and not 0 < self.slowest < 1 << 31:
-            raise refused(
-                "slowest", self.slowest, f"must be a whole number from 1 to {(1 << 31) - 1}"
-            )
+        if self.slowest is not None:
+            whole_number("slowest", self.slowest, 1, (1 << 31) - 1)
+
+    @staticmethod
+    def of(shown: "Shown | None") -> "Shown":
+        """Return `shown`, or all of the run if it is None; raise InputError for anything else."""
+        if shown is None:
+            return Shown()
+        instance_of("shown", shown, (Shown,), "a Shown or None")
+        shown.check()
+        return shown
 
 
 def write_timeline(
@@ -100,8 +108,7 @@ def write_timeline(
     10,000, and for a file that cannot be written, and AccelflowError if the simulation fails.
     """
     path = file_path("path", path)
-    shown = shown or Shown()
-    shown.check()
+    shown = Shown.of(shown)
     scenario = _ready(scenario)
     asked = (
         float(shown.from_us),
@@ -134,8 +141,7 @@ def write_spans_timeline(
     written.
     """
     path = file_path("path", path)
-    shown = shown or Shown()
-    shown.check()
+    shown = Shown.of(shown)
     if kind not in KINDS_OF_SPANS:
         raise refused("kind", kind, known=KINDS_OF_SPANS)
     if shown.requests:
@@ -183,6 +189,7 @@ def watch(
 
     Raises InputError for a value that is not allowed, and AccelflowError if the simulation fails.
     """
+    instance_of("service", service, (str,), "the name of a service")
     finite_number("percentile", percentile)
     if request is not None:
         whole_number("request", request, 0, (1 << 63) - 1)
@@ -231,6 +238,7 @@ def why(
     Raises InputError for a value that is not allowed and for too few requests, and AccelflowError
     if the simulation fails.
     """
+    instance_of("service", service, (str,), "the name of a service")
     finite_number("percentile", percentile)
     scenario = _ready(scenario)
     try:

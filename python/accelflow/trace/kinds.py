@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Final, Literal, TypeAlias
 
 from accelflow import _native
-from accelflow.errors import refused
+from accelflow.errors import instance_of, refused
 from accelflow.trace.nodes import Node
 
 #: Which messages an accelerator processes: received ones, sent ones, or both.
@@ -37,12 +37,20 @@ def kind(
     declare the same name in the same way. As text, a declaration is
     ``kind NAME yields FACT TYPE, ...``.
 
-    Raises TraceError for an invalid name or fact, and for one of the paper's nine names.
+    Raises TraceError for an invalid name or fact, and for one of the paper's nine names, and
+    InputError for values of other types.
 
     Source: AccelFlow, section VIII: "Any accelerator with the standard interface can be seamlessly
     integrated into AccelFlow."
     """
-    return _native.trace_kind(name, directions, list((yields or {}).items()))
+    instance_of("name", name, (str,), "the name of an accelerator")
+    instance_of("directions", directions, (str,), "both, receives or sends")
+    instance_of("yields", yields, (Mapping, type(None)), "a mapping from facts to their types")
+    facts = list((yields or {}).items())
+    for fact, of_type in facts:
+        instance_of("fact", fact, (str,), "the name of a fact")
+        instance_of(f"{name}.yields.{fact}", of_type, (str,), "number or text")
+    return _native.trace_kind(name, directions, facts)
 
 
 def register_body(accelerator: Node, body: Body) -> None:
