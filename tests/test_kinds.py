@@ -12,6 +12,7 @@ from click.testing import CliRunner
 import accelflow
 from accelflow import InputError, chip, sizing
 from accelflow.cli.power import power
+from accelflow.cli.service import service
 from accelflow.policies import (
     Completion,
     Decision,
@@ -261,6 +262,27 @@ def test_their_cost_is_simulated_by_speedup_and_branch() -> None:
     narrow = workload()
     narrow["services"][0]["path"][0]["facts"]["detect"]["width"] = 64
     assert mean_us(narrow) < base - 0.9
+
+
+def test_their_names_stand_in_a_column_with_those_of_the_nine(tmp_path: Path) -> None:
+    path = tmp_path / "long.toml"
+    path.write_text(
+        """
+schema = "accelflow.workload/1"
+name = "long"
+traces = [{ source = "kind Deduplication\\ntrace put:\\n    TCP Decr Deduplication LdB" }]
+kinds.Deduplication.ns = 2000
+[[services]]
+name = "Put"
+rate_rps = 400.0
+path = [{ trace = "put" }, { cpu_us = 20.0 }, { trace = "T2" }]
+"""
+    )
+    done = CliRunner().invoke(service, ["show", "Put", "--workload", str(path)])
+    assert done.exit_code == 0, done.output
+    rows = done.output.partition("an invocation:\n")[2].splitlines()
+    assert "  Deduplication   1" in rows
+    assert {len(row) for row in rows} == {len("  Deduplication   1")}
 
 
 @pytest.mark.parametrize("system", ["relief", "cohort", "cpu_centric", "accelflow", "ideal"])

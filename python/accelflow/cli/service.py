@@ -109,9 +109,10 @@ def _print_walk(walked: dict[str, Any]) -> None:
         f"sequences     {len(sequences)}, {branching} with conditionals (at most {max(sequences)})"
     )
     click.echo(f"accelerators  {walked['accelerators']} an invocation:")
-    for accelerator, count in walked["by_accelerator"].items():
-        if count:
-            click.echo(f"  {accelerator:5} {count:3}")
+    counts = {name: count for name, count in walked["by_accelerator"].items() if count}
+    width = max(5, *map(len, counts))  # custom accelerators have longer names than the nine
+    for accelerator, count in counts.items():
+        click.echo(f"  {accelerator:{width}} {count:3}")
 
 
 def _print_origin(origin: dict[str, Any] | None) -> None:
