@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use accelflow_sim::orchestrators::orchestrator;
 use accelflow_sim::plan::Plan;
@@ -11,6 +11,7 @@ use accelflow_sim::{
     Activity, Config, HardwareEvent, Load, Observer, Queue, Run, Seen, ServerShape, UnitName,
     simulate, simulate_observed,
 };
+use accelflow_trace::AtmAddress;
 use accelflow_units::Time;
 use accelflow_workload::arrivals::ArrivalProcess;
 use accelflow_workload::profile::{PaperOptions, Profile};
@@ -154,4 +155,55 @@ fn observed_hardware_activity_adds_up_and_results_stay_identical() {
         let waiting = sums.lengths.values().sum::<usize>();
         assert_eq!(waiting, 0, "{id}: all queues are empty at the end");
     }
+}
+
+/// Collects the addresses of the traces on which cores spend time, and of those that wait.
+#[derive(Default)]
+struct Traces {
+    executed: HashSet<AtmAddress>,
+    waited: HashSet<AtmAddress>,
+}
+
+impl Observer for Traces {
+    fn see(&mut self, _: &Seen) {}
+
+    fn follows_hardware(&self) -> bool {
+        true
+    }
+
+    fn act(&mut self, activity: &Activity) {
+        let trace = activity.of.and_then(|of| of.trace);
+        match activity.what {
+            HardwareEvent::Spends {
+                part: Part::Cpu, ..
+            } => self.executed.extend(trace),
+            HardwareEvent::Spends {
+                part: Part::Remote, ..
+            } => self.waited.extend(trace),
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn a_core_executes_the_trace_that_it_has_begun() {
+    let (plan, config, image) = (plan(), Config::default(), image());
+    let arrivals = ArrivalProcess::Poisson { rate_rps: 1_000.0 };
+    let mut traces = Traces::default();
+    let run = Run {
+        config: &config,
+        plan: &plan,
+        orchestrator: orchestrator("non_acc").unwrap(),
+        loads: &[Load::new(0, arrivals, 20, 2)],
+        seed: 5,
+    };
+    simulate_observed(&run, &mut traces).unwrap();
+    let names = |found: &HashSet<AtmAddress>| {
+        let mut names: Vec<_> = found.iter().map(|at| image.name(*at)).collect();
+        names.sort_unstable();
+        names.join(" ")
+    };
+    // T9 sends a call and T10 awaits the answer; both take time of a core.
+    assert_eq!(names(&traces.executed), "T1 T10 T2 T9+Cmp");
+    assert_eq!(names(&traces.waited), "T10");
 }

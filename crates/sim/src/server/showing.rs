@@ -123,7 +123,7 @@ impl<'r> Engine<'r> {
             service: usize::from(request.service),
             request: request.number,
             job,
-            trace: job.map(|job| self.jobs.get(job).cursor.trace),
+            trace: job.map(|job| self.jobs.get(job).running_trace()),
         }
     }
 

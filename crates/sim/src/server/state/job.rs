@@ -64,6 +64,9 @@ pub(crate) struct Job {
     /// Core time of the task that executes the trace in software, with a context switch if one is
     /// needed.
     pub software: Time,
+    /// The address of the trace that a core executes in software, from the beginning of its task to
+    /// the end; the cursor is already where the trace ends or waits.
+    pub in_software: Option<AtmAddress>,
     /// Whether the task that executes the trace in software includes the operation of LdB that
     /// assigns the request to a core. The request may then change its core when the task ends.
     pub balances: bool,
@@ -239,9 +242,15 @@ impl Job {
             deadline: Deadline::NONE,
             path: Path::new(Time::ZERO),
             software: Time::ZERO,
+            in_software: None,
             balances: false,
             left: Time::ZERO,
         }
+    }
+
+    /// The address of the first word of the trace that runs.
+    pub(crate) fn running_trace(&self) -> AtmAddress {
+        self.in_software.unwrap_or(self.cursor.trace)
     }
 
     /// Moves to the beginning of the next trace of its chain.

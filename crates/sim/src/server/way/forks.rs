@@ -12,6 +12,7 @@ impl Engine<'_> {
     /// Adds an execution that `parent` has forked. It starts with the parent's next step.
     pub(crate) fn add_arm(&mut self, parent: JobId, mut arm: Job) -> JobId {
         arm.payload.buffer = None; // the parent's
+        arm.in_software = None;
         self.requests.get_mut(arm.request).outstanding += 1;
         if self.retries.any() {
             self.retries.fork(arm.request, arm.cursor.chain);

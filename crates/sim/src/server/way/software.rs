@@ -22,6 +22,8 @@ impl Engine<'_> {
     ) -> Result<(), Failure> {
         self.trace_ended(id, now);
         let outside = self.outside(id);
+        let job = self.jobs.get_mut(id);
+        job.in_software = Some(job.cursor.trace);
         let own = outside + self.execute(id, now)?;
         let switch = if running {
             Time::ZERO
@@ -118,6 +120,7 @@ impl Engine<'_> {
         }
         let job = self.jobs.get_mut(id);
         job.path.spend_up_to([(Part::Cpu, job.software)], now);
+        job.in_software = None;
         let running = !self.balanced_in_software(id);
         let arms = self.joins.take_forked(id);
         let path = self.jobs.get(id).path;
