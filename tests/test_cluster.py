@@ -415,3 +415,13 @@ def test_local_workers_write_no_tracebacks_at_the_end() -> None:
         levels = distributed.get_client().run(heartbeat.getEffectiveLevel)
     assert all(level > logging.ERROR for level in levels.values())
     assert levels
+
+
+def test_workers_that_cannot_begin_are_one_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(**_options: object) -> None:
+        raise RuntimeError("Nanny failed to start.")
+
+    monkeypatch.setattr(distributed, "LocalCluster", fail)
+    said = "--cluster local:2: cannot be started: Nanny failed to start. A script must start it"
+    with pytest.raises(AccelflowError, match=said), on_cluster("local:2"):
+        pass

@@ -118,14 +118,33 @@ def test_a_study_stops_and_goes_on(tmp_path: Path, clock: Clock):
     assert rows(place) == rows(tmp_path / "undisturbed")
 
 
+def test_the_command_says_how_far_a_study_came(
+    tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
+):
+    file, place = written(STUDY, tmp_path), tmp_path / "out"
+
+    def sweep(*given: object, **options: object) -> studies.SweepResults:
+        return studies_sweep(*given, **{**options, "progress": clock.after(3)})
+
+    studies_sweep = studies.sweep
+    monkeypatch.setattr(studies, "sweep", sweep)
+    found = CliRunner().invoke(
+        sweep_command, [str(file), "--out", str(place), "--time-limit", "9s"]
+    )
+    left = 16 - len(rows(place))
+    message = f"--time-limit 9s: {left} simulations are left; the same command resumes them"
+    assert str(found.exception) == message
+
+
 def test_a_long_simulation_is_given_up(tmp_path: Path):
     text = STUDY.replace("requests = 200", "requests = 1000000000")
     file, place = written(text, tmp_path), tmp_path / "out"
     arguments = [str(file), "--out", str(place), "--time-limit", "0.2s", "--json"]
     found = CliRunner().invoke(sweep_command, arguments)
     assert isinstance(found.exception, AccelflowError)
-    message = "--time-limit 0.2s: 16 simulations are left; the same command resumes them"
-    assert str(found.exception) == message
+    # The same command would come no further.
+    message = "--time-limit 0.2s: 16 simulations are left; none was completed in this time, so give"
+    assert str(found.exception) == f"{message} more"
     assert json.loads(found.stdout)["left"] == 16
 
 

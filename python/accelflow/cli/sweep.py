@@ -77,9 +77,12 @@ def sweep(  # noqa: PLR0913, PLR0917 (options)
     else:
         _say(found, place, time.monotonic() - began, time.process_time() - cpu)
     if found.left:
+        # Without one, the same command would come no further: planning takes time in each run.
+        resumes = "the same command resumes them"
+        hint = resumes if found.simulated else "none was completed in this time, so give more"
         raise AccelflowError(
             f"--time-limit {seconds_text(time_limit_s or 0.0)}: {found.left} simulations are left; "
-            "the same command resumes them"
+            + hint
         )
     if found.results is None:
         raise AccelflowError(

@@ -205,13 +205,19 @@ def _local(distributed: Any, workers: int) -> Any:
     # error, with a traceback. What concerns the study is raised.
     silent = {"distributed.nanny.pre-spawn-environ.DASK_LOGGING__DISTRIBUTED": "critical"}
     with _imported("dask", "accelflow[cluster]").config.set(silent):
-        return distributed.LocalCluster(
-            n_workers=workers,
-            threads_per_worker=1,
-            processes=True,
-            dashboard_address=None,
-            silence_logs=logging.ERROR,
-        )
+        try:
+            return distributed.LocalCluster(
+                n_workers=workers,
+                threads_per_worker=1,
+                processes=True,
+                dashboard_address=None,
+                silence_logs=logging.ERROR,
+            )
+        except RuntimeError as error:  # such as a script that each worker begins anew
+            raise AccelflowError(
+                f"--cluster local:{workers}: cannot be started: {error} A script must start it"
+                " below `if __name__ == '__main__':`"
+            ) from error
 
 
 def _check_versions(client: Any) -> None:
