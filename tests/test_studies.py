@@ -1,5 +1,6 @@
 """Studies: designs, folders that survive anything, and the same rows from any workers."""
 
+import collections
 import contextlib
 import itertools
 import json
@@ -81,6 +82,25 @@ def test_a_latin_hypercube_has_one_point_in_each_strip(count: int, draw: int):
     logarithmic = [math.log(point["tcp_cost_ns"], 64.0) for point in found]
     for shares in (linear, logarithmic):
         assert sorted(int(share * count - 1e-9) for share in shares) == list(range(count))
+
+
+@pytest.mark.parametrize(("low", "high"), [(1, 8), (0, 3), (-4, 3), (7, 8)])
+def test_whole_numbers_of_a_latin_hypercube_have_equally_many_points(low: int, high: int):
+    values = studies.Range(low=low, high=high, whole=True)
+    axis = studies.Axis(name="config.pes.TCP", values=values)
+    count = 5 * (high - low + 1)
+    study = studies.Study(kind="latin_hypercube", axes=[axis], count=count)
+    found = collections.Counter(point["config.pes.TCP"] for point in points(study))
+    assert found == dict.fromkeys(range(low, high + 1), 5)
+
+
+def test_a_logarithmic_range_of_whole_numbers_has_each_of_them_by_its_part_of_the_scale():
+    values = studies.Range(low=1, high=7, whole=True, scale="log")
+    axis = studies.Axis(name="config.pes.TCP", values=values)
+    study = studies.Study(kind="latin_hypercube", axes=[axis], count=3_000)
+    found = collections.Counter(point["config.pes.TCP"] for point in points(study))
+    for number in range(1, 8):
+        assert found[number] == pytest.approx(1_000 * math.log2((number + 1) / number), abs=1)
 
 
 def test_rows_are_those_of_a_comparison(study_file: Path, tmp_path: Path):

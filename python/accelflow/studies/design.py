@@ -58,5 +58,19 @@ def _latin_hypercube(study: Study) -> Iterator[Mapping[str, Any]]:
 
 def _at(axis: Axis, share: float) -> Any:
     if isinstance(axis.values, Range):
-        return axis.values.at(share)
+        return _whole(axis.values, share) if axis.values.whole else axis.values.at(share)
     return axis.values[min(int(share * len(axis.values)), len(axis.values) - 1)]
+
+
+def _whole(values: Range, share: float) -> int:
+    """Return the whole number at the position `share` of a range, from 0 up to 1.
+
+    A number N has the part of the scale from N to N + 1. By rounding, the ends of the range would
+    have half of the points of others.
+    """
+    low, high = int(values.low), int(values.high)
+    if values.scale == "log":
+        found = int(low * ((high + 1) / low) ** share)
+    else:
+        found = low + int(share * (high + 1 - low))
+    return min(max(found, low), high)

@@ -83,7 +83,7 @@ class Range:
     """A range of values of an axis: numbers from `low` to `high`, both included.
 
     A grid takes `points` of them, equally spaced on the `scale`, ``linear`` or ``log``. With
-    `whole`, values are rounded to whole numbers. Raises InputError for a field that is not allowed.
+    `whole`, values are whole numbers. Raises InputError for a field that is not allowed.
     """
 
     low: float
