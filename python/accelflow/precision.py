@@ -114,7 +114,9 @@ def parse_precision(text: str) -> Precision:
     except ValueError as error:
         raise refused("precision", text, allowed) from error
     if not 0.001 <= ratio <= 0.5:
-        raise refused("precision", text, "must have a share from 0.1% to 50%, such as p99:2% or p99:0.02")
+        raise refused(
+            "precision", text, "must have a share from 0.1% to 50%, such as p99:2% or p99:0.02"
+        )
     return Precision(measure=measure, ratio=ratio)
 
 

@@ -54,11 +54,12 @@ class ExperimentResult:
 
     `definition` is the experiment. Each replication has between `requests` and `most_requests`
     requests for a service with the mean rate, as many as the figures' precision needed; other
-    services have requests in proportion to their rates. In each simulation, the first tenth of the requests is warm-up and not counted; `warmup_requests`
-    is this tenth of `requests`. `seeds` are the replications' seeds. `findings` compare our figures
-    with the paper's. `statements` has the paper's statements in words, with whether they hold.
-    `shown` has the values to draw, and `by_cell` the same values by (point, system, service,
-    measure). `table` is the table of an experiment without simulations, and otherwise None.
+    services have requests in proportion to their rates. In each simulation, the first tenth of the
+    requests is warm-up and not counted; `warmup_requests` is this tenth of `requests`. `seeds` are
+    the replications' seeds. `findings` compare our figures with the paper's. `statements` has the
+    paper's statements in words, with whether they hold. `shown` has the values to draw, and
+    `by_cell` the same values by (point, system, service, measure). `table` is the table of an
+    experiment without simulations, and otherwise None.
 
     If `longest_run` is not None, a replication with more than `requests` requests consists of
     several simulations: those after the first have `longest_run` requests each
