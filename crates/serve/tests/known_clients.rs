@@ -169,6 +169,43 @@ fn no_uri_can_be_taken_for_a_dns_name() {
     assert_eq!(seen, [["one.batch.internal", "urn:X"]]);
 }
 
+/// A client may divide its handshake into records as it likes, and must divide messages that are
+/// longer than a record.
+#[test]
+fn messages_of_handshakes_may_take_many_records() {
+    let certificate = Certificate::new("divided");
+    let authority = Authority::new("divided-ca");
+    let names: Vec<String> = (0..1_000)
+        .map(|number| format!("host-{number}.batch.internal"))
+        .collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let long = authority.vouch("long", &names, &[]);
+    let own = CertificateDer::from_pem_file(&long.0).expect("made");
+    assert!(own.len() > 1 << 14, "{}", own.len());
+    let seen = Seen::default();
+    let running = noting_server(&certificate, &authority, &seen);
+    for record in [Some(64), None] {
+        let mut roots = RootCertStore::empty();
+        roots.add(certificate.der()).expect("a certificate");
+        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+        let builder = TlsConfig::builder_with_provider(provider)
+            .with_protocol_versions(&[&rustls::version::TLS13])
+            .expect("versions")
+            .with_root_certificates(roots);
+        let key = PrivateKeyDer::from_pem_file(&long.1).expect("made");
+        let config = builder.with_client_auth_cert(vec![own.clone()], key);
+        let mut config = config.expect("a pair");
+        config.max_fragment_size = record;
+        let name = ServerName::try_from("localhost").expect("a name");
+        let client = ClientConnection::new(Arc::new(config), name).expect("a client");
+        let mut stream = StreamOwned::new(client, connect(&running));
+        let sum = call(&mut stream, "add", Protocol::Binary, r#"{"a":1,"b":1}"#);
+        assert_eq!(sum.1, r#"{"success":2}"#);
+    }
+    let seen = seen.lock().expect("all have ended").clone();
+    assert_eq!(seen, [names.clone(), names]);
+}
+
 /// A resumed connection would be its client's without a look at the certificate.
 #[test]
 fn servers_that_ask_give_no_tickets() {

@@ -10,7 +10,6 @@ use std::time::Instant;
 use rustls::client::{ClientConnectionData, UnbufferedClientConnection};
 use rustls::server::{ServerConnectionData, UnbufferedServerConnection};
 use rustls::unbuffered::{ConnectionState, UnbufferedStatus};
-use zeroize::Zeroizing;
 
 use crate::transport::close::Close;
 use crate::transport::inbound::Inbound;
@@ -53,18 +52,20 @@ pub(crate) fn shake<C: Handshake>(
     inbound: &mut Inbound,
     deadline: Instant,
 ) -> Result<(), Close> {
-    // One record at a time: the records after the peer's Finished are for Decr.
+    // One record at a time: the records after the peer's Finished are for Decr. rustls keeps its
+    // intermediate results in the records, such as the joined parts of a message, so each call gets
+    // the same bytes again until they are discarded.
     let mut window = 0;
     let mut outgoing = Vec::new();
     loop {
-        let mut records = Zeroizing::new(inbound.bytes()[..window].to_vec());
-        let status = connection.process(&mut records);
+        let records = &mut inbound.bytes_mut()[..window];
+        let status = connection.process(records);
         let (discard, blocked) = (status.discard, is_blocked(&status.state));
         let done = match status.state {
             Ok(state) => advance(state, &mut outgoing, stream, deadline)?,
             Err(error) => {
                 if !matches!(error, rustls::Error::AlertReceived(_)) {
-                    let rest = discard.min(records.len());
+                    let rest = discard.min(window);
                     let _ = send_alert(connection, &mut records[rest..], stream, deadline);
                 }
                 return Err(Close::Handshake(error));
