@@ -185,6 +185,71 @@ async fn a_request_of_grpc_is_in_the_trace_of_its_caller() {
     assert_eq!(spans.len(), inside.len() + 1);
 }
 
+/// The results of the requests' spans, in the order of their beginning.
+fn results(spans: &[Span]) -> Vec<(String, bool)> {
+    let mut roots: Vec<&Span> = spans
+        .iter()
+        .filter(|span| span.parent_span_id.is_empty())
+        .collect();
+    roots.sort_by_key(|span| span.start_time_unix_nano);
+    let result = |root: &&Span| {
+        let mut attributes = root.attributes.iter();
+        let result = attributes.find(|attribute| attribute.key == "accelflow.result");
+        let Some(Value::StringValue(result)) = result.and_then(|of| of.value.clone()?.value) else {
+            panic!("{root:?}")
+        };
+        let failed = root.status.as_ref().is_some_and(|status| status.code == 2);
+        (result, failed)
+    };
+    roots.iter().map(result).collect()
+}
+
+#[test]
+fn spans_of_requests_that_nobody_waits_for_say_so() {
+    let (address, exported) = collector();
+    let (tell, told) = channel();
+    let mut server = grpc::server();
+    let telemetry = Telemetry {
+        endpoint: format!("http://{address}/v1/traces"),
+        service: "calculator".to_owned(),
+        sample_ratio: 1.0,
+    };
+    server.set_telemetry(telemetry).expect("good");
+    let wait = move |request: &Request<'_>| {
+        tell.send(()).expect("the test listens");
+        eventually("abandoned", || request.is_abandoned());
+        Ok(Vec::new())
+    };
+    server.handle("Unhandled", wait).expect("declared");
+    // A request of this connection runs once the thread has ended the one before.
+    let config = Config {
+        handler_threads: 1,
+        ..Config::default()
+    };
+    let running = grpc::start(server, config);
+    let mut client = grpc::connect(running.address());
+    let late = client.call_with("Unhandled", &[("grpc-timeout", "50m")], grpc::text("x"));
+    assert_eq!(late.code(), 4);
+    told.recv_timeout(LONG).expect("the handler was called");
+    let request = grpc::request("/test.Calculator/Unhandled", &[]);
+    let asked = grpc::exchange(client.requests.clone(), request, grpc::text("x"));
+    client.runtime.block_on(async {
+        tokio::select! {
+            _ = asked => panic!("nobody answers"),
+            () = async { while told.try_recv().is_err() { tokio::task::yield_now().await } } => {}
+        }
+    });
+    assert_eq!(client.call("Echo", grpc::text("x")).code(), 0);
+    drop(client);
+    running.stop(Duration::from_secs(60));
+    let results = results(&collected(&exported));
+    let expected = [("deadline", true), ("cancelled", true), ("ok", false)];
+    assert_eq!(
+        results,
+        expected.map(|(result, failed)| (result.to_owned(), failed))
+    );
+}
+
 /// A service of HTTP that tells the head of each request that it gets.
 fn http_service() -> (SocketAddr, Receiver<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");

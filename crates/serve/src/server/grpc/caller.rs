@@ -15,20 +15,34 @@ use crate::scope::Answering;
 use crate::transport::grpc::code::Code;
 
 /// The client of a request, until an error is reported to it.
-pub(crate) struct StatusCaller(Option<oneshot::Sender<Status>>);
+pub(crate) struct StatusCaller {
+    sender: Option<oneshot::Sender<Status>>,
+    has_answered: bool,
+}
 
 impl StatusCaller {
     /// Makes a client, and the receiver of the status to send to it.
     pub(crate) fn new() -> (Arc<Mutex<StatusCaller>>, oneshot::Receiver<Status>) {
         let (sender, status) = oneshot::channel();
-        (Arc::new(Mutex::new(StatusCaller(Some(sender)))), status)
+        let caller = StatusCaller {
+            sender: Some(sender),
+            has_answered: false,
+        };
+        (Arc::new(Mutex::new(caller)), status)
+    }
+
+    /// Whether an error was reported to the client while it waited.
+    pub(crate) fn has_answered(&self) -> bool {
+        self.has_answered
     }
 }
 
 impl Answering for StatusCaller {
     fn answer(&mut self, _: &str, job: &Job) -> bool {
-        let sender = self.0.take();
-        sender.is_some_and(|sender| sender.send(status(job)).is_ok())
+        let sender = self.sender.take();
+        let answers = sender.is_some_and(|sender| sender.send(status(job)).is_ok());
+        self.has_answered |= answers;
+        answers
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -182,10 +182,30 @@ impl ReceivedRequest {
         answer: Result<Answer, Status>,
     ) -> Result<Answer, Status> {
         if let (Some(spans), Some(mut span)) = (&self.shared.observers.spans, span) {
-            span.result = answer.as_ref().map_or_else(|status| status.label, |_| "ok");
+            let result = answer.as_ref().map_or_else(|status| status.label, |_| "ok");
+            span.result = self.seen_result(result);
             spans.emit(span);
         }
         answer
+    }
+
+    /// The request's result for its client, who may have an error already, or no longer wait for
+    /// `result`.
+    fn seen_result(&self, result: &'static str) -> &'static str {
+        let has_answered = |caller: &Arc<Mutex<StatusCaller>>| {
+            let caller = caller.lock().unwrap_or_else(PoisonError::into_inner);
+            caller.has_answered()
+        };
+        let is_late = |deadline| deadline <= Instant::now();
+        if self.caller.as_ref().is_some_and(has_answered) {
+            "error_by_trace"
+        } else if self.deadline.is_some_and(is_late) {
+            "deadline"
+        } else if self.abandoned.load(Ordering::Relaxed) {
+            "cancelled"
+        } else {
+            result
+        }
     }
 
     /// The method's index, which identifies its handler.
