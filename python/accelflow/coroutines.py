@@ -13,12 +13,14 @@ from typing import Any, Final
 
 from accelflow import _native
 from accelflow.errors import AccelflowError, CallError, DeclaredError
+from accelflow.log_lines import PrintableLines
 from accelflow.requests import Settled, in_scope
 
 __all__ = ["Coroutines", "log_body_failure", "log_failure"]
 
 #: The log of servers, under its documented name.
 _LOG: Final = logging.getLogger("accelflow.server")
+_LOG.addFilter(PrintableLines())
 
 #: How long coroutines may take to be cancelled when the server stops.
 _FAREWELL_S: Final = 5.0
