@@ -86,20 +86,49 @@ pub(crate) fn json(text: Vec<u8>, compress: bool, limits: &Limits) -> Result<Sto
     })
 }
 
-/// The JSON array of several documents.
-pub(crate) fn join(documents: Vec<Stored>, limits: &Limits) -> Result<Vec<u8>, PayloadError> {
-    let mut text = vec![b'['];
-    for (index, document) in documents.into_iter().enumerate() {
+/// The JSON array of several documents, which is refused as soon as it is too large.
+pub(crate) struct Joined<'l> {
+    text: Vec<u8>,
+    limits: &'l Limits,
+}
+
+impl<'l> Joined<'l> {
+    pub(crate) fn new(limits: &'l Limits) -> Joined<'l> {
+        let text = vec![b'['];
+        Joined { text, limits }
+    }
+
+    pub(crate) fn add(&mut self, document: Stored) -> Result<(), PayloadError> {
         if document.format != Format::Json {
             return Err(PayloadError::Format(document.format));
         }
-        if index > 0 {
-            text.push(b',');
+        if self.text.len() > 1 {
+            self.text.push(b',');
         }
-        text.extend_from_slice(&plain(document, limits)?);
+        let text = plain(document, self.limits)?;
+        check_size(self.text.len() + text.len() + 1, self.limits)?;
+        self.text.extend_from_slice(&text);
+        Ok(())
     }
-    text.push(b']');
-    Ok(text)
+
+    pub(crate) fn finish(mut self) -> Vec<u8> {
+        self.text.push(b']');
+        self.text
+    }
+}
+
+/// The largest size of the data of one response, in bytes.
+pub(crate) fn most_bytes(limits: &Limits) -> usize {
+    limits.max_decompressed_bytes
+}
+
+/// Refuses documents that have `size` bytes together if that is too much for one response.
+pub(crate) fn check_size(size: usize, limits: &Limits) -> Result<(), PayloadError> {
+    let (what, limit) = ("bytes of the documents", most_bytes(limits));
+    match size > limit {
+        true => Err(AccelError::TooLarge { what, size, limit }.into()),
+        false => Ok(()),
+    }
 }
 
 /// The documents of a JSON array, of which there must be as many as keys.
@@ -201,8 +230,12 @@ mod tests {
         #[test]
         fn documents_and_lists_are_put_together_and_taken_apart(parts in documents()) {
             let limits = Limits::default();
-            let kept = parts.iter().map(|part| json(part.clone(), true, &limits).expect("small"));
-            let joined = join(kept.collect(), &limits).expect("JSON");
+            let mut joined = Joined::new(&limits);
+            for part in &parts {
+                let kept = json(part.clone(), true, &limits).expect("small");
+                joined.add(kept).expect("JSON");
+            }
+            let joined = joined.finish();
             prop_assert_eq!(&split(&joined, parts.len()).expect("just joined"), &parts);
             prop_assert!(split(&joined, parts.len() + 1).is_err());
             let listed = list(parts.iter().map(Vec::as_slice));

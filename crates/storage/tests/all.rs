@@ -6,3 +6,4 @@ mod command;
 mod common;
 mod faults;
 mod own;
+mod sizes;

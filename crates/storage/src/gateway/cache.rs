@@ -9,7 +9,7 @@ use redis::{AsyncCommands, Client};
 
 use super::error::StoreError;
 use crate::collections::{Collection, Kind};
-use crate::payload;
+use crate::payload::{self, Joined};
 
 /// A connection to Redis that requests share, and that is opened again when it breaks.
 #[derive(Clone)]
@@ -55,19 +55,33 @@ impl Cache {
             let list = payload::list(items);
             return Ok(Some(payload::json(list, compress, &self.limits)?));
         }
+        if let [name] = &names[..] {
+            let value: Option<Vec<u8>> = redis.get(name).await?;
+            return Ok(value.map(payload::from_labelled).transpose()?);
+        }
+        self.check_sizes(&names).await?;
         let values: Vec<Option<Vec<u8>>> = redis.mget(&names).await?;
         let found: Option<Vec<Vec<u8>>> = values.into_iter().collect();
         let Some(found) = found else {
             return Ok(None);
         };
-        let documents: Result<Vec<Stored>, _> =
-            found.into_iter().map(payload::from_labelled).collect();
-        let mut documents = documents?;
-        if documents.len() == 1 {
-            return Ok(documents.pop());
+        let mut joined = Joined::new(&self.limits);
+        for value in found {
+            joined.add(payload::from_labelled(value)?)?;
         }
-        let joined = payload::join(documents, &self.limits)?;
+        let joined = joined.finish();
         Ok(Some(payload::json(joined, compress, &self.limits)?))
+    }
+
+    /// Refuses values that are too large together, before they are read. They may change until
+    /// then, so this bounds the memory of usual requests alone; `Joined` bounds every response.
+    async fn check_sizes(&self, names: &[String]) -> Result<(), StoreError> {
+        let mut pipe = redis::pipe();
+        for name in names {
+            pipe.strlen(name);
+        }
+        let sizes: Vec<usize> = pipe.query_async(&mut self.redis.clone()).await?;
+        Ok(payload::check_size(sizes.iter().sum(), &self.limits)?)
     }
 
     /// Stores data for the collection's time to live.

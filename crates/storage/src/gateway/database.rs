@@ -6,12 +6,12 @@ use accelflow_accel::Limits;
 use accelflow_accel::storage::Stored;
 use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime};
 use tokio::time::timeout;
-use tokio_postgres::NoTls;
 use tokio_postgres::types::ToSql;
+use tokio_postgres::{NoTls, Row};
 
 use super::error::StoreError;
 use crate::collections::{Collection, Kind, MAX_ITEM_BYTES};
-use crate::payload;
+use crate::payload::{self, Joined};
 
 /// A pool of connections to PostgreSQL.
 #[derive(Clone)]
@@ -31,8 +31,10 @@ const TABLES: &str = "
         item bytea NOT NULL, PRIMARY KEY (collection, key, item));
     CREATE INDEX IF NOT EXISTS newest ON items (collection, key, number DESC);";
 
-const FIND: &str =
-    "SELECT key, codec, format, data FROM documents WHERE collection = $1 AND key = ANY($2)";
+/// The documents, with the bytes of all of them, and without their data if that is more than `$3`.
+const FIND: &str = "SELECT key, codec, format, CASE WHEN size <= $3 THEN data END, size FROM (
+    SELECT key, codec, format, data, sum(octet_length(data)) OVER () AS size
+    FROM documents WHERE collection = $1 AND key = ANY($2)) AS found";
 const INSERT: &str = "INSERT INTO documents (collection, key, codec, format, data)
     VALUES ($1, $2, $3, $4, $5) ON CONFLICT (collection, key) DO ";
 const NEWEST: &str =
@@ -85,22 +87,34 @@ impl Database {
             let list = payload::list(items?.into_iter());
             return Ok(Some(payload::json(list, false, &self.limits)?));
         }
-        let rows = self.query(FIND, &[name, &keys]).await?;
-        let mut documents = Vec::with_capacity(keys.len());
+        let most = payload::most_bytes(&self.limits) as i64;
+        let rows = self.query(FIND, &[name, &keys, &most]).await?;
+        let mut found = Vec::with_capacity(keys.len());
         for key in keys {
-            let of_key = |row: &&tokio_postgres::Row| row.try_get::<_, &str>(0).ok() == Some(*key);
+            let of_key = |row: &&Row| row.try_get::<_, &str>(0).ok() == Some(*key);
             let Some(row) = rows.iter().find(of_key) else {
                 return Ok(None);
             };
-            let label = [row.try_get::<_, i16>(1)?, row.try_get::<_, i16>(2)?];
-            let label = label.map(|byte| u8::try_from(byte).unwrap_or(u8::MAX));
-            documents.push(payload::stored(label, row.try_get(3)?)?);
+            found.push(row);
         }
-        if documents.len() == 1 {
-            return Ok(documents.pop());
+        if let [row] = found[..] {
+            return Ok(Some(self.document(row)?));
         }
-        let joined = payload::join(documents, &self.limits)?;
-        Ok(Some(payload::json(joined, false, &self.limits)?))
+        let mut joined = Joined::new(&self.limits);
+        for row in found {
+            joined.add(self.document(row)?)?;
+        }
+        Ok(Some(payload::json(joined.finish(), false, &self.limits)?))
+    }
+
+    /// The document in a row of [`FIND`], whose data is there if the size is allowed.
+    fn document(&self, row: &Row) -> Result<Stored, StoreError> {
+        let label = [row.try_get::<_, i16>(1)?, row.try_get::<_, i16>(2)?];
+        let label = label.map(|byte| u8::try_from(byte).unwrap_or(u8::MAX));
+        let size: i64 = row.try_get(4)?;
+        payload::check_size(usize::try_from(size).unwrap_or(usize::MAX), &self.limits)?;
+        let data: Vec<u8> = row.try_get(3)?;
+        Ok(payload::stored(label, data)?)
     }
 
     /// Writes a document. It is committed when this returns `Ok`.
@@ -152,7 +166,7 @@ impl Database {
         &self,
         statement: &str,
         values: &[&(dyn ToSql + Sync)],
-    ) -> Result<Vec<tokio_postgres::Row>, StoreError> {
+    ) -> Result<Vec<Row>, StoreError> {
         let client = self.pool.get().await?;
         let done = timeout(self.timeout, async {
             let prepared = client.prepare_cached(statement).await?;
