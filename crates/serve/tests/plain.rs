@@ -352,3 +352,55 @@ fn a_grace_period_ends_once_the_caller_waits_no_longer() {
     assert_eq!(asked.into_inner(), 3);
     drop(release);
 }
+
+#[test]
+fn a_server_that_stops_waits_for_the_rest_of_a_request() {
+    const IDLE: &str = "accelflow_connections_idle";
+    let running = start(server());
+    let mut client = connect(&running);
+    call(&mut client, "add", Protocol::Binary, r#"{"a":1,"b":1}"#);
+    eventually("it is idle", || counted(&running, IDLE) == 1);
+    let asked = frame("add", Protocol::Binary, 1, r#"{"a":40,"b":2}"#);
+    let (first, rest) = asked.split_at(9);
+    client.write_all(first).expect("the server reads");
+    eventually("it is not idle", || counted(&running, IDLE) == 0);
+    let address = running.address();
+    let stopping = std::thread::spawn(move || running.stop(Duration::from_secs(60)));
+    let connect = || std::net::TcpStream::connect(address);
+    eventually("the port is closed", || connect().is_err());
+    client.write_all(rest).expect("the server reads");
+    let (_, _, body) = read_reply(&receive(&mut client).expect("a reply"));
+    assert_eq!(body, r#"{"success":42}"#);
+    assert_eq!(stopping.join().expect("stops"), 0);
+}
+
+#[test]
+fn a_server_that_stops_counts_the_connections_with_requests() {
+    const IDLE: &str = "accelflow_connections_idle";
+    let (enter, entered) = std::sync::mpsc::channel();
+    let (release, may_go) = std::sync::mpsc::channel::<()>();
+    let may_go = std::sync::Mutex::new(may_go);
+    let waits = move |_: &accelflow_serve::Request<'_>| {
+        let _ = enter.send(());
+        let _ = may_go.lock().map(|receiver| receiver.recv_timeout(LONG));
+        Ok(b"\"too late\"".to_vec())
+    };
+    let mut server = server();
+    server.handle("Test.unhandled", waits).expect("a function");
+    let running = start(server);
+    let mut waiting = connect(&running);
+    let asked = frame("unhandled", Protocol::Binary, 1, "{}");
+    waiting.write_all(&asked).expect("the server reads");
+    entered.recv_timeout(LONG).expect("called");
+    let silent = connect(&running);
+    let mut others = [connect(&running), connect(&running)];
+    for client in &mut others {
+        call(client, "add", Protocol::Binary, r#"{"a":1,"b":1}"#);
+    }
+    eventually("both are idle", || counted(&running, IDLE) == 2);
+    let [_idle, mut partial] = others;
+    partial.write_all(&[0, 0, 0]).expect("the server reads");
+    eventually("one is idle", || counted(&running, IDLE) == 1);
+    assert_eq!(running.stop(Duration::ZERO), 2);
+    drop((release, silent));
+}

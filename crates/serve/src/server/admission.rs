@@ -38,6 +38,6 @@ impl Admission {
 
     /// Whether the server is stopping.
     pub(crate) fn is_stopping(&self) -> bool {
-        self.stopping.load(Ordering::Relaxed)
+        self.stopping.load(Ordering::SeqCst)
     }
 }

@@ -30,8 +30,11 @@ const LEAVING: Duration = Duration::from_secs(5);
 /// has ended wakes it at once.
 const LOOKS_EVERY: Duration = Duration::from_millis(5);
 
-/// The value of [`Place::idle_since`] for a connection that is not idle.
-const NOT_IDLE: u64 = 0;
+/// The value of [`Place::idle_since`] for a connection whose first request has not begun to arrive.
+const NEW: u64 = 0;
+
+/// The value of [`Place::idle_since`] for a connection with a request.
+const WORKS: u64 = u64::MAX;
 
 /// The value of [`Place::tenant`] for a connection whose tenant is not known yet.
 const UNKNOWN: u32 = u32::MAX;
@@ -45,8 +48,8 @@ pub(crate) struct Place {
     /// Whether the connection's thread waits for a handler or for its tenant's turn, and not for
     /// the client.
     busy: AtomicBool,
-    /// When the connection became idle, in nanoseconds since the server's start; [`NOT_IDLE`]
-    /// before its first request and during requests.
+    /// When the connection became idle, in nanoseconds since the server's start; [`NEW`] before its
+    /// first request, and [`WORKS`] during requests.
     idle_since: AtomicU64,
     evicted: AtomicBool,
     /// Wakes the task of a gRPC connection that is evicted.
@@ -67,13 +70,21 @@ impl Place {
 
     /// Records that the connection waits for its next request.
     pub(crate) fn idles(&self) {
-        let since = self.places.nanoseconds(Instant::now()).max(NOT_IDLE + 1);
-        self.idle_since.store(since, Ordering::Relaxed);
+        let since = self.places.nanoseconds(Instant::now());
+        let since = since.clamp(NEW + 1, WORKS - 1);
+        // A connection that waits then looks whether the server stops, which happens before the
+        // server looks whether the connection has a request.
+        self.idle_since.store(since, Ordering::SeqCst);
+    }
+
+    /// Records that the connection still waits for its first request.
+    pub(crate) fn is_new(&self) {
+        self.idle_since.store(NEW, Ordering::SeqCst);
     }
 
     /// Records that a request has begun to arrive.
     pub(crate) fn works(&self) {
-        self.idle_since.store(NOT_IDLE, Ordering::Relaxed);
+        self.idle_since.store(WORKS, Ordering::Relaxed);
     }
 
     /// Whether the connection has to end to make room for another.
@@ -94,7 +105,12 @@ impl Place {
     }
 
     fn is_idle(&self) -> bool {
-        self.idle_since.load(Ordering::Relaxed) != NOT_IDLE
+        !matches!(self.idle_since.load(Ordering::Relaxed), NEW | WORKS)
+    }
+
+    /// Whether a request has begun to arrive and is not answered yet.
+    pub(crate) fn has_request(&self) -> bool {
+        self.idle_since.load(Ordering::SeqCst) == WORKS
     }
 
     fn evict(&self) {
@@ -236,7 +252,7 @@ impl Open {
             .of(group)
             .filter(|place| !place.is_evicted())
             .map(|place| (place.idle_since.load(Ordering::Relaxed), place))
-            .filter(|(since, _)| (NOT_IDLE + 1..=idle_until).contains(since));
+            .filter(|(since, _)| (NEW + 1..=idle_until).contains(since));
         let longest = idle.min_by_key(|(since, _)| *since);
         longest.inspect(|(_, place)| place.evict()).is_some()
     }
@@ -324,7 +340,7 @@ impl Places {
             address,
             tenant: AtomicU32::new(UNKNOWN),
             busy: AtomicBool::new(false),
-            idle_since: AtomicU64::new(NOT_IDLE),
+            idle_since: AtomicU64::new(NEW),
             evicted: AtomicBool::new(false),
             eviction: Notify::new(),
             opens_more: AtomicBool::new(opens_more),
@@ -412,7 +428,7 @@ impl Places {
     }
 
     /// Waits until all connections have ended, until `deadline`, or until `waits` returns false, and
-    /// closes the rest. Returns the number of those closed.
+    /// closes the rest. Returns the number of those closed that had a request.
     pub(crate) fn clear(
         &self,
         deadline: Instant,
@@ -434,11 +450,13 @@ impl Places {
             }
             open = self.open();
         }
+        let cut_off = open.places.values().filter(|place| place.has_request());
+        let cut_off = cut_off.count();
         before_cut();
         for place in open.places.values() {
             place.socket.shut_down(Shutdown::Both);
         }
-        open.places.len()
+        cut_off
     }
 }
 

@@ -234,7 +234,7 @@ impl Running {
             return 0;
         }
         let (shared, admission) = (&self.shared, &self.shared.admission);
-        admission.stopping.store(true, Ordering::Release);
+        admission.stopping.store(true, Ordering::SeqCst);
         // Wakes the thread that waits for connections, and those that wait for messages.
         let _ = SockRef::from(&*self.listener).shutdown(Shutdown::Both);
         let _ = accept.join();
@@ -250,7 +250,9 @@ impl Running {
         }
         admission.places.each(|place| {
             // Active HTTP/2 streams still need both directions of their connection.
-            if !gateway.is_some_and(|gateway| gateway.speaks_http2(place.address)) {
+            let speaks = gateway.is_some_and(|gateway| gateway.speaks_http2(place.address));
+            // The rest of a request may still be on its way. Its connection ends after it.
+            if !speaks && !place.has_request() {
                 place.socket.shut_down(Shutdown::Read);
             }
         });

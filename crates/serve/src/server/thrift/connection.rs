@@ -2,7 +2,7 @@
 //! T2 or T3.
 
 use std::io;
-use std::net::TcpStream;
+use std::net::{Shutdown, TcpStream};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -227,6 +227,7 @@ impl<'s> Connection<'s> {
         let mut begun = None;
         loop {
             if let Some(next) = self.look()? {
+                self.place.works();
                 if begun.is_some() {
                     let patience = Some(self.shared.config.idle_timeout);
                     self.stream.set_read_timeout(patience).map_err(Close::Io)?;
@@ -265,15 +266,23 @@ impl<'s> Connection<'s> {
 
     /// Reads from the socket once. `between` states whether the connection is between messages.
     fn receive(&mut self, between: bool) -> io::Result<usize> {
-        let idles = between && self.has_spoken;
-        if idles {
-            self.place.idles();
+        if between {
+            match self.has_spoken {
+                true => self.place.idles(),
+                false => self.place.is_new(),
+            }
+            if self.shared.admission.is_stopping() {
+                // The server has seen the last request here, and left this to the connection.
+                self.place.socket.shut_down(Shutdown::Read);
+            }
+        } else {
+            self.place.works();
         }
         let stream = &*self.stream;
         let observers = &self.shared.observers;
         let (filled, spent) = observers.timed(|| self.inbound.fill(&mut { stream }));
         self.receiving += spent;
-        if idles && filled.as_ref().is_ok_and(|read| *read > 0) {
+        if filled.as_ref().is_ok_and(|read| *read > 0) {
             self.place.works();
         }
         filled
