@@ -407,6 +407,40 @@ fn failing<T: 'static>(
     (handler, told)
 }
 
+#[test]
+fn handlers_learn_that_a_client_could_not_be_told() {
+    let inner = start(server());
+    let nested = client(&inner, ClientConfig::default());
+    let (enter, entered) = channel();
+    let (release, gate) = channel::<()>();
+    let gate = Mutex::new(gate);
+    let (fails, of_failed) = failing(move |_| {
+        enter.send(()).expect("the test listens");
+        let _ = gate.lock().expect("no panic").recv_timeout(LONG);
+        nested.call("Test.panics", b"{}")
+    });
+    let mut outer = server();
+    outer.handle("Test.nothing", fails).expect("known");
+    outer.set_config(Config {
+        errors_to_caller: true,
+        ..Config::default()
+    });
+    let running = start(outer);
+    let mut leaving = connect(&running);
+    let asked = frame("nothing", Protocol::Binary, 1, "{}");
+    leaving.write_all(&asked).expect("the server reads");
+    entered.recv_timeout(LONG).expect("the handler was called");
+    // Closing it resets it, so that writing fails.
+    let reset = socket2::SockRef::from(&leaving);
+    reset.set_linger(Some(Duration::ZERO)).expect("a socket");
+    drop(leaving);
+    drop(release);
+    let learnt = of_failed.recv_timeout(LONG).expect("it learns");
+    assert_eq!(learnt.reason(), "application", "{learnt}");
+    let series = r#"accelflow_requests_total{function="Test.nothing",result="error_by_trace"}"#;
+    await_count(&running, series, 1);
+}
+
 const NO_SUCH: &[u8] = br#"{"text":"NOT_FOUND {\"message\":\"no such thing\"}"}"#;
 
 #[test]

@@ -83,7 +83,10 @@ impl Connection<'_> {
             return Ok(());
         }
         let sent = match handled.by_trace {
-            Some(run) => Some(self.answered_by_trace(&call, run?)?),
+            Some(run) => {
+                self.ended(&call, "error_by_trace");
+                Some(self.answered_by_trace(run?)?)
+            }
             None => self.reply_with(&call, handled.result, compressed)?,
         };
         let (start, app) = (handled.start, handled.app);
@@ -174,13 +177,9 @@ impl Connection<'_> {
         }))))
     }
 
-    /// Records that an error subtrace has answered the request. The handler's result is not sent.
-    fn answered_by_trace(
-        &mut self,
-        call: &ThriftCall,
-        mut run: TraceRun,
-    ) -> Result<TraceRun, Close> {
-        self.ended(call, "error_by_trace");
+    /// Records the run of an error subtrace that has answered the request. The handler's result is
+    /// not sent.
+    fn answered_by_trace(&mut self, mut run: TraceRun) -> Result<TraceRun, Close> {
         if let Some(span) = &mut self.span {
             span.add(&run);
         }

@@ -53,8 +53,10 @@ impl Answering for LentCaller {
             }
             buffers::give_back(sent.bytes);
         }
+        let is_sent = written.is_ok();
+        // Also after a failure, as a part of the error may be on its way.
         self.answered = Some(written.map(|()| run));
-        true
+        is_sent
     }
 }
 
