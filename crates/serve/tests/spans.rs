@@ -465,3 +465,30 @@ fn a_server_stops_within_its_grace_without_its_collector() {
         assert!(spent < grace + Duration::from_millis(1_500), "{spent:?}");
     }
 }
+
+#[test]
+fn the_wait_for_a_collector_ends_once_the_caller_waits_no_longer() {
+    // Takes connections and never answers.
+    let hanging = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = hanging.local_addr().expect("bound");
+    let mut server = server();
+    let telemetry = Telemetry {
+        endpoint: format!("http://{address}/v1/traces"),
+        service: "calculator".to_owned(),
+        sample_ratio: 1.0,
+    };
+    server.set_telemetry(telemetry).expect("good");
+    let running = start(server);
+    let mut client = connect(&running);
+    call(&mut client, "add", Protocol::Binary, r#"{"a":1,"b":1}"#);
+    drop(client);
+    let end = r#"accelflow_connections_total{end="done"}"#;
+    await_count(&running, end, 1);
+    eventually("no connection is open", || {
+        counted(&running, "accelflow_connections_open ") == 0
+    });
+    let asked = std::sync::atomic::AtomicUsize::new(0);
+    let more = || asked.fetch_add(1, std::sync::atomic::Ordering::Relaxed) < 2;
+    running.stop_while(LONG, more);
+    assert_eq!(asked.into_inner(), 3);
+}

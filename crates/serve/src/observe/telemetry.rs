@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::net::SocketAddr;
-use std::sync::mpsc::channel;
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread::Builder;
 use std::time::{Duration, Instant, SystemTime};
 use std::{fmt, io};
@@ -30,6 +30,9 @@ const EXPORT_PATIENCE: Duration = Duration::from_secs(10);
 /// How long a server that stops waits at least for the collector to accept its last spans. An
 /// assumption: a collector beside the server needs milliseconds.
 const LEAST_PATIENCE: Duration = Duration::from_millis(250);
+
+/// How often a server that stops asks whether to wait on for the collector.
+const ASKS_EVERY: Duration = Duration::from_millis(50);
 
 /// The largest number of bytes that are read of a collector's answer.
 const MAX_ANSWER_BYTES: u64 = 4 << 20;
@@ -235,8 +238,9 @@ impl Spans {
     }
 
     /// Sends the remaining spans, and waits for it up to `patience`, or [`LEAST_PATIENCE`] if that
-    /// is longer: the collector may be absent or hang.
-    pub(crate) fn flush(&self, patience: Duration) {
+    /// is longer: the collector may be absent or hang. Beyond [`LEAST_PATIENCE`] it waits only while
+    /// `waits` returns true.
+    pub(crate) fn flush(&self, patience: Duration, waits: &dyn Fn() -> bool) {
         let (provider, (done, flushed)) = (self.provider.clone(), channel());
         // The library's own time limit cannot be set.
         let flush = move || {
@@ -244,8 +248,21 @@ impl Spans {
             let _ = done.send(());
         };
         let thread = Builder::new().name("accelflow-flush".to_owned());
-        if thread.spawn(flush).is_ok() {
-            let _ = flushed.recv_timeout(patience.max(LEAST_PATIENCE));
+        if thread.spawn(flush).is_err() {
+            return;
+        }
+        let begun = Instant::now();
+        loop {
+            let spent = begun.elapsed();
+            let patience = match spent < LEAST_PATIENCE || waits() {
+                true => patience.max(LEAST_PATIENCE),
+                false => LEAST_PATIENCE,
+            };
+            let left = patience.saturating_sub(spent).min(ASKS_EVERY);
+            match flushed.recv_timeout(left) {
+                Err(RecvTimeoutError::Timeout) if !left.is_zero() => {}
+                _ => return,
+            }
         }
     }
 

@@ -265,11 +265,8 @@ impl Running {
             gateway.workers.close();
         }
         if let Some(spans) = &shared.observers.spans {
-            let left = match is_cut_short.get() {
-                true => Duration::ZERO,
-                false => deadline.saturating_duration_since(Instant::now()),
-            };
-            spans.flush(left);
+            let left = deadline.saturating_duration_since(Instant::now());
+            spans.flush(left, &waits);
         }
         self.threads.admin = None;
         self.threads.watch = None;
