@@ -7,6 +7,7 @@
 //! types it (`tests/test_native.py` compares the two).
 
 mod bind;
+mod call;
 mod convert;
 mod errors;
 mod interrupt;

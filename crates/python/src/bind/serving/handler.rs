@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 use crate::bind::serving::answer::{failure, returned};
 use crate::bind::serving::promise::PyPromise;
 use crate::bind::serving::scope::PyRequest;
+use crate::call::call;
 use crate::convert;
 
 /// A Python callable that maps a dict of arguments, and the request if it takes that, to the
@@ -25,13 +26,15 @@ impl ValueHandler for PyHandler {
             let arguments = request.read_seed(convert::Builder(py))?;
             let answer = || -> PyResult<Returned> {
                 let callable = self.callable.bind(py);
-                let value = match self.takes_request {
-                    false => callable.call1((arguments,))?,
-                    true => callable.call1((arguments, PyRequest::of(request)))?,
+                let given = match self.takes_request {
+                    false => (arguments,).into_pyobject(py)?,
+                    true => (arguments, PyRequest::of(request)).into_pyobject(py)?,
                 };
+                let value = call(callable, &given)?;
                 if value.is_instance(self.coroutine.bind(py))? {
                     let (promise, later) = request.later();
-                    self.begin.call1(py, (value, PyPromise::new(promise)))?;
+                    let given = (value, PyPromise::new(promise)).into_pyobject(py)?;
+                    call(self.begin.bind(py), &given)?;
                     return Ok(later);
                 }
                 Ok(returned(&value, |value| request.returns(value)))

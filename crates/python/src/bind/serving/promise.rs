@@ -5,8 +5,10 @@ use std::sync::{Mutex, PoisonError};
 
 use accelflow_serve::Promise;
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 
 use crate::bind::serving::answer::{failure, returned};
+use crate::call::call;
 
 /// The pending response of a request whose handler is a coroutine.
 ///
@@ -54,7 +56,7 @@ impl PyPromise {
         if let Some(promise) = &*inner {
             promise.when_abandoned(move || {
                 // A closed event loop, or an interpreter that ends, has nothing left to cancel.
-                let _ = Python::try_attach(|py| drop(tell.call0(py)));
+                let _ = Python::try_attach(|py| drop(call(tell.bind(py), &PyTuple::empty(py))));
             });
         }
     }

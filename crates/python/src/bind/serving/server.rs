@@ -22,6 +22,7 @@ use crate::bind::serving::operations::{
 };
 use crate::bind::serving::tenants::{self, PyControl, PyShaping, PySlo, PyTenant};
 use crate::bind::serving::traces::PyServerTraces;
+use crate::call::call;
 use crate::errors::{failure as refused, seconds};
 
 /// A log of errors that calls a Python callable: id, code, function, peer, text, and whether the
@@ -32,7 +33,8 @@ fn error_log(callable: Py<PyAny>) -> impl Fn(&ErrorReport<'_>) + Send + Sync {
             let peer = report.peer.to_string();
             let (id, code, function) = (report.id, report.code, report.function);
             let arguments = (id, code, function, peer, report.text, report.by_client);
-            if let Err(error) = callable.call1(py, arguments) {
+            let arguments = arguments.into_pyobject(py);
+            if let Err(error) = arguments.and_then(|given| call(callable.bind(py), &given)) {
                 error.write_unraisable(py, None);
             }
         });

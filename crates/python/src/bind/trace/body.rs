@@ -10,6 +10,8 @@ use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
+use crate::call::call as call_python;
+
 thread_local! {
     static RUNNING: Cell<bool> = const { Cell::new(false) };
     /// Whether a caller waits on this thread for exceptions that end more than a run, and the
@@ -125,7 +127,8 @@ impl PyBody {
             let module = py.import("accelflow.coroutines")?;
             // With its traceback, which the exception lacks so far.
             let error = error.clone_ref(py).into_value(py);
-            module.call_method1("log_body_failure", (self.kind.name(), error))
+            let given = (self.kind.name(), error).into_pyobject(py)?;
+            call_python(&module.getattr("log_body_failure")?, &given)
         };
         if let Err(error) = log() {
             error.write_unraisable(py, None);
@@ -167,9 +170,8 @@ fn call(
         for (name, text) in input.facts.texts() {
             facts.set_item(name, text)?;
         }
-        function
-            .bind(py)
-            .call1((PyBytes::new(py, input.bytes), facts.clone()))
+        let given = (PyBytes::new(py, input.bytes), facts.clone()).into_pyobject(py)?;
+        call_python(function.bind(py), &given)
     })();
     let result = called.map_err(|error| raised(py, error, log))?;
     let (payload, yielded) = match result.extract::<(Bound<'_, PyAny>, Bound<'_, PyDict>)>() {

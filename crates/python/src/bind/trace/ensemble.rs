@@ -17,7 +17,7 @@ use accelflow_trace::{Accel, Image, Kind};
 use pyo3::conversion::FromPyObjectOwned;
 use pyo3::exceptions::PyTimeoutError;
 use pyo3::prelude::*;
-use pyo3::types::PyBool;
+use pyo3::types::{PyBool, PyTuple};
 
 use crate::bind::parameters::shown;
 use crate::bind::trace::body;
@@ -25,6 +25,7 @@ use crate::bind::trace::ending::{self, SIGNALS, is_fork_of};
 use crate::bind::trace::execution::{PyArrival, PyRun, finished, message, refused};
 use crate::bind::trace::failure::Failure;
 use crate::bind::trace::image::PyImage;
+use crate::call::call;
 
 /// `accelflow.trace.Ensemble`.
 pub(crate) struct PySettings {
@@ -501,7 +502,7 @@ impl PyHandle {
         self.check_process()?;
         self.handle.on_done(move || {
             Python::attach(|py| {
-                if let Err(error) = callback.call0(py) {
+                if let Err(error) = call(callback.bind(py), &PyTuple::empty(py)) {
                     error.write_unraisable(py, Some(callback.bind(py)));
                 }
             });
