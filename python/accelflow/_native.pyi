@@ -892,6 +892,13 @@ class Server:
         Raises AccelflowError for a function that the interface lacks, a time out of range, and once
         the server was started.
         """
+    def set_tls(self, tls: Any) -> None:
+        """Use another certificate and key for later connections: an `accelflow.settings.Tls`.
+
+        Raises AccelflowError for files that cannot be used, for a server that runs without TLS, for
+        one that is stopped, and if only one of the old and the new settings has `client_ca`.
+        """
+
     def set_traces(self, traces: Any) -> int:
         """Serve requests with other traces from now on: an `accelflow.own_traces.ServerTraces`.
 

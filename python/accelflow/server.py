@@ -332,6 +332,20 @@ class Server:
         status: dict[str, Any] = json.loads(self._native.slo_page())
         return status
 
+    def set_tls(self, tls: Tls) -> None:
+        """Use another certificate and key for later connections, such as renewed ones.
+
+        Open connections go on. `tls` has a `client_ca` if the server's has one; the new authorities
+        then replace the old. Call this also for the same files, which are read again.
+
+        Raises AccelflowError for a file that cannot be used, for a `tls` that has a `client_ca` if
+        the server's has none, or the reverse, for a server that was started without TLS, and for
+        one that was stopped. The server then keeps the old settings. Raises InputError for a value
+        of another type.
+        """
+        instance_of("tls", tls, (Tls,), "a Tls")
+        self._native.set_tls(tls)
+
     def set_traces(self, traces: ServerTraces) -> int:
         """Serve later requests with other `traces`; return how often traces were replaced so far.
 

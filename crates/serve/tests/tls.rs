@@ -358,3 +358,39 @@ fn files_without_a_key_or_certificate_are_refused() {
         assert_eq!(error.to_string(), said);
     }
 }
+
+#[test]
+fn later_connections_have_the_certificate_that_was_set_last() {
+    let [old, new, third] = ["renewed-old", "renewed-new", "renewed-not"].map(Certificate::new);
+    let mut server = server();
+    server.set_tls(old.identity());
+    let running = start(server);
+    let versions = [&rustls::version::TLS13];
+    let mut open = old.connect(&running, &versions);
+    let arguments = r#"{"a":1,"b":1}"#;
+    call(&mut open, "add", Protocol::Binary, arguments);
+    running.set_tls(new.identity()).expect("of the same kind");
+    let mut later = new.connect(&running, &versions);
+    for client in [&mut open, &mut later] {
+        let (_, body) = call(client, "add", Protocol::Binary, arguments);
+        assert_eq!(body, r#"{"success":2}"#);
+    }
+    let (files, ca) = (
+        [third.file("cert.pem"), third.file("key.pem")],
+        third.file("cert.pem"),
+    );
+    let asking = TlsIdentity::for_known_clients(&files[0], &files[1], &ca).expect("just made");
+    let refused = running.set_tls(asking).map_err(|error| error.to_string());
+    let why =
+        "tls = with authorities of clients: must have none, as the server had when it was started";
+    assert_eq!(refused, Err(why.to_owned()));
+    let plain = start(crate::common::server());
+    let refused = plain
+        .set_tls(new.identity())
+        .map_err(|error| error.to_string());
+    let why = "tls is given: must be None, since the server was started without TLS";
+    assert_eq!(refused, Err(why.to_owned()));
+    new.connect(&running, &versions)
+        .write_all(&frame("nothing", Protocol::Binary, 1, "{}"))
+        .expect("the certificate is unchanged");
+}

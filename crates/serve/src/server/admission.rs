@@ -9,12 +9,12 @@ use super::tenants::control::Controlled;
 use super::tenants::gates::Tenants;
 use super::thread_scope::ThreadScope;
 use crate::memory::arena::Arena;
-use crate::transport::tls::identity::TlsIdentity;
+use crate::transport::tls::identity::IdentitySlot;
 
 /// Decides whether a connection is accepted, and on which terms.
 pub(crate) struct Admission {
     /// The server's certificate, if it speaks TLS.
-    pub(crate) identity: Option<TlsIdentity>,
+    pub(crate) identity: Option<IdentitySlot>,
     /// The tenants, if there are any.
     pub(crate) tenants: Option<Arc<Tenants>>,
     /// The promises to tenants; `None` without a control plane.

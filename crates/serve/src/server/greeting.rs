@@ -42,7 +42,7 @@ pub(crate) fn greet(
     if let Some(identity) = &admission.identity {
         let deadline = Instant::now() + config.handshake_timeout;
         let (session, control, identities) =
-            accept::accept(identity, stream, &mut greeted.inbound, deadline)?;
+            accept::accept(&identity.now(), stream, &mut greeted.inbound, deadline)?;
         if identity.asks_clients {
             peer.admit(identities)?;
         }

@@ -9,6 +9,7 @@ use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use accelflow_parameters::Refusal;
 use accelflow_shaping::control::TenantStatus;
 use accelflow_workload::profile::Recording;
 use socket2::SockRef;
@@ -20,6 +21,7 @@ use crate::config::{MAX_TIME_LIMIT, Shaping, TenantError, TenantSlo};
 use crate::error::ServeError;
 use crate::observe::admin::Admin;
 use crate::observe::recorder::{RecordedPath, RecordingError};
+use crate::transport::tls::identity::TlsIdentity;
 
 /// A running server. Dropping it stops the server without a grace period. In a child process that
 /// was forked while the server ran, stopping and dropping have no effect, since the parent goes on
@@ -174,6 +176,20 @@ impl Running {
     /// traces cannot serve requests.
     pub fn reload_traces(&self) -> Result<u64, ServeError> {
         self.shared.traces.reload()
+    }
+
+    /// Replaces the certificate and the private key of a server with TLS, and the authorities of its
+    /// clients if it has them, for example when a certificate has been renewed. Later connections
+    /// use the new ones. Open connections go on, and no request is lost.
+    ///
+    /// # Errors
+    /// [`ServeError::Setting`] for a server that was started without TLS, and for an `identity` that
+    /// asks clients for certificates if the server's did not, or does not ask if the server's did.
+    pub fn set_tls(&self, identity: TlsIdentity) -> Result<(), ServeError> {
+        let slot = self.shared.admission.identity.as_ref();
+        let allowed = "must be None, since the server was started without TLS";
+        let slot = slot.ok_or_else(|| Refusal::new("tls", "given", allowed))?;
+        Ok(slot.replace(identity)?)
     }
 
     /// Returns a recording of some functions, from which the simulator can read their costs. For

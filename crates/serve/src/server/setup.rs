@@ -43,7 +43,7 @@ use crate::observe::reports::{ErrorReport, Reports};
 use crate::observe::telemetry::Spans;
 use crate::traces::bodies::CustomBodies;
 use crate::transport::ensemble::{NextCore, ensemble};
-use crate::transport::tls::identity::TlsIdentity;
+use crate::transport::tls::identity::{IdentitySlot, TlsIdentity};
 
 /// The smallest backlog, as in the standard library.
 const LEAST_BACKLOG: i32 = 128;
@@ -383,12 +383,11 @@ impl Server {
         let number = tenants.as_ref().map_or(0, |tenants| tenants.count());
         let endpoint = (self.protocol).endpoint(&self.config, number, &self.thread_scope)?;
         let is_grpc = endpoint.gateway().is_some();
-        let (identity, descriptors) = match is_grpc {
-            false => (self.identity, 0),
-            true => {
-                let identity = self.identity.map(|identity| identity.for_http2());
-                (identity, grpc::gateway::more_descriptors(&self.config))
-            }
+        let identity = self.identity;
+        let identity = identity.map(|identity| IdentitySlot::new(identity, is_grpc));
+        let descriptors = match is_grpc {
+            false => 0,
+            true => grpc::gateway::more_descriptors(&self.config),
         };
         let spans = self.telemetry.map(|telemetry| Spans::start(&telemetry));
         Ok(Shared {

@@ -333,6 +333,22 @@ impl PyServer {
         })
     }
 
+    /// Uses another certificate and key for later connections: an `accelflow.settings.Tls`.
+    ///
+    /// Raises AccelflowError for files that cannot be used, for a server that runs without TLS, for
+    /// one that is stopped, and if only one of the old and the new settings has `client_ca`.
+    fn set_tls(&self, py: Python<'_>, tls: PyTls) -> PyResult<()> {
+        py.detach(|| {
+            let identity = tls.identity()?;
+            match &mut *self.lock() {
+                State::New(server) => server.set_tls(identity),
+                State::Running(running) => running.set_tls(identity).map_err(refused)?,
+                State::Stopped => return Err(refused("the server is not running")),
+            }
+            Ok(())
+        })
+    }
+
     /// Starts the server on `host` (an IP address or a name) and `port`, and returns the port.
     ///
     /// Port 0 lets the system choose one. Raises AccelflowError if the server cannot listen there,

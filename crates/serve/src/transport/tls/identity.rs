@@ -1,8 +1,9 @@
 //! A server's certificate, its private key, and the clients that it accepts.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
+use accelflow_parameters::Refusal;
 use rustls::ServerConfig;
 use rustls::server::danger::ClientCertVerifier;
 use rustls::server::{NoServerSessionStorage, WebPkiClientVerifier};
@@ -77,13 +78,59 @@ impl TlsIdentity {
 
 impl TlsIdentity {
     /// Returns the identity for HTTP/2 only (RFC 9113, section 3.2).
-    pub(crate) fn for_http2(&self) -> TlsIdentity {
+    fn for_http2(&self) -> TlsIdentity {
         let mut config = ServerConfig::clone(&self.config);
         config.alpn_protocols = vec![b"h2".to_vec()];
         TlsIdentity {
             config: Arc::new(config),
             ..*self
         }
+    }
+}
+
+/// The identity of a running server, which may be replaced. A connection has the one that was current
+/// when it began.
+#[derive(Debug)]
+pub(crate) struct IdentitySlot {
+    now: RwLock<TlsIdentity>,
+    is_http2: bool,
+    pub(crate) asks_clients: bool,
+}
+
+impl IdentitySlot {
+    pub(crate) fn new(identity: TlsIdentity, is_http2: bool) -> IdentitySlot {
+        IdentitySlot {
+            asks_clients: identity.asks_clients,
+            now: RwLock::new(adapted(identity, is_http2)),
+            is_http2,
+        }
+    }
+
+    pub(crate) fn now(&self) -> TlsIdentity {
+        let now = self.now.read().unwrap_or_else(PoisonError::into_inner);
+        now.clone()
+    }
+
+    /// Replaces the identity by one that also asks clients for certificates, or also does not.
+    pub(crate) fn replace(&self, identity: TlsIdentity) -> Result<(), Refusal> {
+        let (given, allowed) = match self.asks_clients {
+            true => ("without authorities of clients", "must have them"),
+            false => ("with authorities of clients", "must have none"),
+        };
+        if identity.asks_clients != self.asks_clients {
+            let allowed = format!("{allowed}, as the server had when it was started");
+            return Err(Refusal::new("tls", given, allowed));
+        }
+        let identity = adapted(identity, self.is_http2);
+        *self.now.write().unwrap_or_else(PoisonError::into_inner) = identity;
+        Ok(())
+    }
+}
+
+fn adapted(identity: TlsIdentity, is_http2: bool) -> TlsIdentity {
+    match is_http2 {
+        true => identity.for_http2(),
+        false => identity,
     }
 }
 
