@@ -58,13 +58,15 @@ class Coroutines:
         `promise` receives its outcome. The coroutine is cancelled if its request is abandoned.
         Raises AccelflowError once the server has stopped.
         """
-        answering = in_scope(_native.current_scope(), coroutine)
+        scope = _native.current_scope()
+        answering = in_scope(scope, coroutine)
         # Before the lock is taken: a fork that inherits a lock that is held must not wait for it.
         self._process = os.getpid()
         try:
             # The loop begins to end under the same lock, and so runs whatever it is given here.
             with self._lock:
-                self._running().call_soon_threadsafe(_begin, name, answering, promise)
+                loop = self._running()
+                loop.call_soon_threadsafe(_begin, name, answering, promise, scope)
         except BaseException:
             answering.close()
             coroutine.close()
@@ -194,16 +196,24 @@ class _LoopThread(threading.Thread):
 
 
 def _begin(
-    name: str, answering: Coroutine[Any, Any, Settled[Any]], promise: _native.Promise
+    name: str,
+    answering: Coroutine[Any, Any, Settled[Any]],
+    promise: _native.Promise,
+    scope: _native.Scope | None,
 ) -> None:
     """Run the coroutine of a request in the current event loop."""
     loop = asyncio.get_running_loop()
     task = loop.create_task(answering)
     promise.when_abandoned(functools.partial(loop.call_soon_threadsafe, task.cancel))
-    task.add_done_callback(functools.partial(_keep, name, promise))
+    task.add_done_callback(functools.partial(_keep, name, promise, scope))
 
 
-def _keep(name: str, promise: _native.Promise, task: asyncio.Task[Settled[Any]]) -> None:
+def _keep(
+    name: str,
+    promise: _native.Promise,
+    scope: _native.Scope | None,
+    task: asyncio.Task[Settled[Any]],
+) -> None:
     """Answer a request with the value or the exception of its coroutine."""
     if task.cancelled() and task.cancelling() > 0:
         # The server has cancelled it: the client no longer waits, or the server stops. The handler
@@ -216,17 +226,17 @@ def _keep(name: str, promise: _native.Promise, task: asyncio.Task[Settled[Any]])
     try:
         value = task.result().get()
     except BaseException as raised:
-        log_failure(name, raised)
+        log_failure(name, raised, scope)
         promise.fail(raised)
     else:
         promise.keep(value)
 
 
-def log_failure(name: str, raised: BaseException) -> None:
+def log_failure(name: str, raised: BaseException, scope: _native.Scope | None) -> None:
     """Log the exception `raised` of the handler of the function `name` under a new id.
 
     An exception that the client receives in full is not logged: one that the interface declares, or
-    one that a trace has already sent.
+    one that a trace has already sent. `scope` is that of the request.
     """
     if isinstance(raised, DeclaredError):
         return
@@ -235,7 +245,17 @@ def log_failure(name: str, raised: BaseException) -> None:
     # A failed call explains itself; its traceback would not help.
     shown = None if isinstance(raised, CallError) else raised
     number = _numbered(raised)
-    _LOG.error("error %s: the handler of %s failed: %s", number, name, raised, exc_info=shown)
+    level = logging.INFO if _is_by_client(raised, scope) else logging.ERROR
+    _LOG.log(level, "error %s: the handler of %s failed: %s", number, name, raised, exc_info=shown)
+
+
+def _is_by_client(raised: BaseException, scope: _native.Scope | None) -> bool:
+    """Whether a call has failed at the deadline of the handler's own client.
+
+    The client chooses that deadline, so it can cause any number of these failures.
+    """
+    late = isinstance(raised, CallError) and raised.reason in {"timeout", "pool_timeout"}
+    return late and scope is not None and scope.abandoned
 
 
 def log_body_failure(accelerator: str, raised: BaseException) -> None:

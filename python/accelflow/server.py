@@ -196,7 +196,7 @@ class Server:
             try:
                 return handler(*given)
             except BaseException as raised:
-                log_failure(name, raised)
+                log_failure(name, raised, _native.current_scope())
                 raise
 
         begin = functools.partial(self._coroutines.begin, name)
