@@ -52,10 +52,12 @@ async fn serve(arguments: Arguments) -> Result<(), Box<dyn std::error::Error>> {
     println!("listening on {}", gateway.address()?);
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
-    tokio::select! {
-        () = gateway.serve() => {}
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
-    }
+    let stop = async {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+    };
+    gateway.serve_until(stop).await;
     Ok(())
 }

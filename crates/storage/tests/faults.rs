@@ -1,11 +1,13 @@
 //! Daemons that die or stop, gateways that go away, and who must not be trusted.
 
+use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use accelflow_accel::storage::Operation;
 use accelflow_serve::with_deadline;
-use accelflow_storage::{Storage, StorageConfig, StorageError};
+use accelflow_storage::{Gateway, GatewayConfig, Storage, StorageConfig, StorageError};
 
 use crate::common::waits::eventually;
 use crate::common::world;
@@ -199,4 +201,40 @@ fn an_impostor_is_not_taken_for_the_gateway() {
         assert!(matches!(refused, StorageError::Connect(_)), "{refused}");
         assert!(refused.to_string().contains("certificate"), "{refused}");
     }
+}
+
+#[test]
+fn a_gateway_that_stops_answers_the_requests_that_have_begun() {
+    let Some(world) = world() else { return };
+    let config = GatewayConfig {
+        listen: SocketAddr::from(([127, 0, 0, 1], 0)),
+        // The database does not answer until the test has seen the gateway stop.
+        store_timeout_ms: 60_000,
+        ..world.config.clone()
+    };
+    let runtime = tokio::runtime::Runtime::new().expect("threads");
+    let gateway = runtime.block_on(Gateway::bind(&config)).expect("binds");
+    let (address, counts) = (gateway.address().expect("listens"), gateway.counts());
+    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+    let serving = runtime.spawn(gateway.serve_until(async move { drop(stopped.await) }));
+    let storage = Storage::new(&StorageConfig {
+        address,
+        ..world.storage_config()
+    });
+    let storage = storage.expect("a certificate");
+    storage.write("plain", "a", b"1").expect("written");
+    world.postgres.freeze();
+    std::thread::scope(|threads| {
+        let writing = threads.spawn(|| storage.write("plain", "a", b"2"));
+        let begun = || counts.requests(Operation::DbInsert) == 2;
+        eventually("the request has come", begun);
+        stop.send(()).expect("it serves");
+        let connect = || TcpStream::connect(address);
+        eventually("the port is closed", || connect().is_err());
+        world.postgres.thaw();
+        let written = writing.join().expect("no panic");
+        written.expect("the gateway answers");
+    });
+    // The client's connections are open, and have no request.
+    runtime.block_on(serving).expect("it has stopped");
 }

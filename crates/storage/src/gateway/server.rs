@@ -9,7 +9,7 @@ use accelflow_accel::storage::read_request;
 use accelflow_accel::{AccelError, Limits};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, watch};
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
@@ -22,6 +22,9 @@ use crate::collections::Collections;
 
 /// The longest time of a handshake, and from the first byte of a message to its last.
 const MESSAGE_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The longest time that a gateway that stops waits for its last requests: that of a message.
+const LAST_REQUESTS: Duration = MESSAGE_TIMEOUT;
 
 /// How long a connection may be idle.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(300);
@@ -96,33 +99,71 @@ impl Gateway {
     /// Serves requests until the returned future is dropped. Connections beyond
     /// [`GatewayConfig::max_connections`] are closed at once.
     pub async fn serve(self) {
-        loop {
-            let Ok((stream, _)) = self.listener.accept().await else {
-                // Out of descriptors: wait for some to be freed.
-                tokio::time::sleep(Duration::from_millis(10)).await;
-                continue;
-            };
-            let Ok(slot) = self.slots.clone().try_acquire_owned() else {
-                continue;
-            };
-            let (acceptor, stores) = (self.acceptor.clone(), self.stores.clone());
-            tokio::spawn(async move {
-                // The service sees why its connection ended.
-                let _ = converse(stream, acceptor, &stores).await;
-                drop(slot);
-            });
+        self.serve_until(std::future::pending()).await;
+    }
+
+    /// Serves requests until `stop` completes. Then closes the listener and the connections without
+    /// a request, answers the requests that have begun to arrive, and returns, at the latest after
+    /// `LAST_REQUESTS`, 10 seconds.
+    pub async fn serve_until(self, stop: impl Future<Output = ()>) {
+        let Gateway {
+            listener,
+            acceptor,
+            stores,
+            slots,
+        } = self;
+        let stopping = watch::Sender::new(false);
+        let all = slots.available_permits();
+        let accepting = async {
+            loop {
+                let Ok((stream, _)) = listener.accept().await else {
+                    // Out of descriptors: wait for some to be freed.
+                    tokio::time::sleep(Duration::from_millis(10)).await;
+                    continue;
+                };
+                let Ok(slot) = slots.clone().try_acquire_owned() else {
+                    continue;
+                };
+                let (acceptor, stores) = (acceptor.clone(), stores.clone());
+                let stopping = stopping.subscribe();
+                tokio::spawn(async move {
+                    // The service sees why its connection ended.
+                    let _ = converse(stream, acceptor, &stores, stopping).await;
+                    drop(slot);
+                });
+            }
+        };
+        tokio::select! {
+            () = accepting => {}
+            () = stop => {}
         }
+        drop(listener);
+        stopping.send_replace(true);
+        let all = u32::try_from(all).unwrap_or(u32::MAX);
+        let _ = timeout(LAST_REQUESTS, slots.acquire_many(all)).await;
     }
 }
 
 /// Answers the requests of one connection, one after the other.
-async fn converse(stream: TcpStream, acceptor: TlsAcceptor, stores: &Stores) -> io::Result<()> {
+async fn converse(
+    stream: TcpStream,
+    acceptor: TlsAcceptor,
+    stores: &Stores,
+    mut stopping: watch::Receiver<bool>,
+) -> io::Result<()> {
     stream.set_nodelay(true)?;
-    let mut stream = timeout(MESSAGE_TIMEOUT, acceptor.accept(stream)).await??;
+    let mut stream = tokio::select! {
+        stream = timeout(MESSAGE_TIMEOUT, acceptor.accept(stream)) => stream??,
+        _ = stopping.wait_for(|stopping| *stopping) => return Ok(()),
+    };
     loop {
         let mut head = [0; 4];
-        let first = stream.read(&mut head);
-        let begun = timeout(IDLE_TIMEOUT, first).await??;
+        let begun = tokio::select! {
+            // A request that has arrived is answered.
+            biased;
+            begun = timeout(IDLE_TIMEOUT, stream.read(&mut head)) => begun??,
+            _ = stopping.wait_for(|stopping| *stopping) => 0,
+        };
         if begun == 0 {
             return stream.shutdown().await;
         }
