@@ -83,10 +83,7 @@ impl Connection<'_> {
             return Ok(());
         }
         let sent = match handled.by_trace {
-            Some(run) => {
-                self.ended(&call, "error_by_trace");
-                Some(self.answered_by_trace(run?)?)
-            }
+            Some(run) => Some(self.answered_by_trace(&call, run)?),
             None => self.reply_with(&call, handled.result, compressed)?,
         };
         let (start, app) = (handled.start, handled.app);
@@ -179,7 +176,13 @@ impl Connection<'_> {
 
     /// Records the run of an error subtrace that has answered the request. The handler's result is
     /// not sent.
-    fn answered_by_trace(&mut self, mut run: TraceRun) -> Result<TraceRun, Close> {
+    fn answered_by_trace(
+        &mut self,
+        call: &ThriftCall,
+        run: Result<TraceRun, Close>,
+    ) -> Result<TraceRun, Close> {
+        self.ended(call, "error_by_trace");
+        let mut run = run?;
         if let Some(span) = &mut self.span {
             span.add(&run);
         }

@@ -88,8 +88,8 @@ impl TlsIdentity {
     }
 }
 
-/// The identity of a running server, which may be replaced. A connection has the one that was current
-/// when it began.
+/// The identity of a running server, which may be replaced. A connection has the one that was
+/// current when it began.
 #[derive(Debug)]
 pub(crate) struct IdentitySlot {
     now: RwLock<TlsIdentity>,
