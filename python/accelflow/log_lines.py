@@ -40,9 +40,9 @@ class PrintableLines(logging.Filter):
 
 def _clean(text: str, raised: BaseException) -> str:
     """Return the traceback `text` of `raised` with the texts of its exceptions on one line each."""
-    found = [part for one in _all(raised) for part in _texts(one) if part and not part.isspace()]
+    parts = [part for one in _all(raised) for part in _texts(one) if part and not part.isspace()]
     # Longer ones first, since a text may quote that of the exception's cause.
-    for part in sorted(found, key=len, reverse=True):
+    for part in sorted(parts, key=len, reverse=True):
         text = text.replace(part, _escaped(part))
     return _escaped(text, _LAYOUT)
 

@@ -38,8 +38,8 @@ pub(crate) fn call<'py>(
     arguments: &Bound<'py, PyTuple>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let park = Park;
-    // SAFETY: both are objects that live during the call, and `arguments` is a tuple. `Bound` proves
-    // that the thread is attached to the interpreter.
+    // SAFETY: both are objects that live during the call, and `arguments` is a tuple. `Bound`
+    // proves that the thread is attached to the interpreter.
     let value = unsafe { PyObject_CallObject(callable.as_ptr(), arguments.as_ptr()) };
     std::mem::forget(park);
     // SAFETY: a call returns an object of the caller's, or null with an exception set.

@@ -238,8 +238,8 @@ impl Spans {
     }
 
     /// Sends the remaining spans, and waits for it up to `patience`, or [`LEAST_PATIENCE`] if that
-    /// is longer: the collector may be absent or hang. Beyond [`LEAST_PATIENCE`] it waits only while
-    /// `waits` returns true.
+    /// is longer: the collector may be absent or hang. Beyond [`LEAST_PATIENCE`] it waits only
+    /// while `waits` returns true.
     pub(crate) fn flush(&self, patience: Duration, waits: &dyn Fn() -> bool) {
         let (provider, (done, flushed)) = (self.provider.clone(), channel());
         // The library's own time limit cannot be set.

@@ -427,8 +427,8 @@ impl Places {
         self.open().places.values().for_each(|place| tell(place));
     }
 
-    /// Waits until all connections have ended, until `deadline`, or until `waits` returns false, and
-    /// closes the rest. Returns the number of those closed that had a request.
+    /// Waits until all connections have ended, until `deadline`, or until `waits` returns false,
+    /// and closes the rest. Returns the number of those closed that had a request.
     pub(crate) fn clear(
         &self,
         deadline: Instant,

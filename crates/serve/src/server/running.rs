@@ -178,13 +178,14 @@ impl Running {
         self.shared.traces.reload()
     }
 
-    /// Replaces the certificate and the private key of a server with TLS, and the authorities of its
-    /// clients if it has them, for example when a certificate has been renewed. Later connections
-    /// use the new ones. Open connections go on, and no request is lost.
+    /// Replaces the certificate and the private key of a server with TLS, and the authorities of
+    /// its clients if it has them, for example when a certificate has been renewed. Later
+    /// connections use the new ones. Open connections go on, and no request is lost.
     ///
     /// # Errors
-    /// [`ServeError::Setting`] for a server that was started without TLS, and for an `identity` that
-    /// asks clients for certificates if the server's did not, or does not ask if the server's did.
+    /// [`ServeError::Setting`] for a server that was started without TLS, and for an `identity`
+    /// that asks clients for certificates if the server's did not, or does not ask if the server's
+    /// did.
     pub fn set_tls(&self, identity: TlsIdentity) -> Result<(), ServeError> {
         let slot = self.shared.admission.identity.as_ref();
         let allowed = "must be None, since the server was started without TLS";
