@@ -40,7 +40,9 @@ class PrintableLines(logging.Filter):
 
 def _clean(text: str, raised: BaseException) -> str:
     """Return the traceback `text` of `raised` with the texts of its exceptions on one line each."""
-    parts = [part for one in _all(raised) for part in _texts(one) if part and not part.isspace()]
+    parts = [
+        part for error in _all(raised) for part in _texts(error) if part and not part.isspace()
+    ]
     # Longer ones first, since a text may quote that of the exception's cause.
     for part in sorted(parts, key=len, reverse=True):
         text = text.replace(part, _escaped(part))
