@@ -162,7 +162,8 @@ async fn converse(
             // A request that has arrived is answered.
             biased;
             begun = timeout(IDLE_TIMEOUT, stream.read(&mut head)) => begun??,
-            _ = stopping.wait_for(|stopping| *stopping) => 0,
+            // Without a close_notify, which services do not expect right behind a response.
+            _ = stopping.wait_for(|stopping| *stopping) => return Ok(()),
         };
         if begun == 0 {
             return stream.shutdown().await;
