@@ -97,6 +97,72 @@ fn critical_paths_add_up_where_much_is_in_the_way() {
     }
 }
 
+/// Traces that fork and join, and attempts that fail, beside other traces of the same request.
+const ARMS: &str = r#"
+schema = "accelflow.workload/1"
+name = "arms"
+
+[defaults]
+rate_rps = 4000.0
+sizes = { fixed_bytes = 300 }
+
+[[traces]]
+source = """
+trace ask:
+    Ser
+    join
+      arm 1:
+        Encr
+      arm 2:
+        Cmp
+    TCP
+    tail T12
+"""
+
+[[services]]
+name = "Ask"
+path = [
+    { trace = "T1", facts = { T1 = { compressed = 1 } } },
+    { cpu_us = 1 },
+    { parallel = [
+        { trace = "T11", facts = { T12 = { compressed = 0 } } },
+        { trace = "ask", facts = { T12 = { compressed = 0 } }, times = 2 },
+        { trace = "T8", facts = { T7 = { exception = 0 } }, retry = { odds = 0.5, attempts = 3, backoff_us = 10 } },
+    ] },
+    { parallel = [{ trace = "ask", facts = { T12 = { compressed = 1 } } }, { trace = "ask", facts = { T12 = { compressed = 1 } } }] },
+    { trace = "ask", times = 2, facts = { T12 = { compressed = 1 } } },
+    { trace = "T4", facts = { T5 = { hit = 0 }, T6 = { found = 1, compressed = 1, c_compressed = 1 }, T7 = { exception = 0 } } },
+    { trace = "T3" },
+]
+"#;
+
+#[test]
+fn critical_paths_follow_forks_joins_and_attempts_to_the_parts_of_results() {
+    let document = read(ARMS, "arms.toml").unwrap();
+    let of_system = |system| [0.0, 1.0].map(|instances| (system, instances));
+    for (system, instances) in SYSTEMS.into_iter().flat_map(of_system) {
+        let config = [
+            ("core.count", 2.0),
+            ("accelerator.pes", 1.0),
+            ("instances.Cmp", instances),
+            ("instances.Decr", instances),
+        ];
+        let scenario = Scenario {
+            workload: Source::File(Box::new(document.workload.clone())),
+            orchestrators: vec![system.id().to_owned()],
+            requests: 100,
+            config: config
+                .map(|(key, value)| (key.to_owned(), Setting::Number(value)))
+                .into(),
+            ..Scenario::default()
+        };
+        same_parts(
+            &scenario.check().unwrap(),
+            &format!("{}, {instances} Cmp", system.id()),
+        );
+    }
+}
+
 /// Asks little of Ser itself. `Hog` asks much of it, and now and then for a while.
 const NEIGHBOURS: &str = r#"
 schema = "accelflow.workload/1"

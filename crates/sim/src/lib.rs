@@ -18,7 +18,7 @@ pub mod stats;
 pub use config::Config;
 pub use server::{
     Activity, Awaited, CoreWork, Execution, HardwareEvent, Limits, Load, Observer, Queue,
-    RequestEvent, Run, Seen, ServerResult, ServerShape, SimError, SizedSpeedups, UnitName,
+    RequestEvent, Run, Seen, ServerResult, ServerShape, SimError, SizedSpeedups, Strand, UnitName,
     UnitShape, Wait, Watch, simulate, simulate_logged, simulate_observed, simulate_servers,
     simulate_servers_observed, simulate_servers_watched, simulate_watched,
 };

@@ -116,6 +116,7 @@ impl Observer for Sums {
                     assert_eq!(self.awaited.remove(&job.unwrap()), Some(from));
                 }
             }
+            HardwareEvent::Continues { strand, after } => assert_ne!(strand, after),
             HardwareEvent::Runs { .. } | HardwareEvent::Moves(_) => {}
         }
     }

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use accelflow_sim::stats::Part;
-use accelflow_sim::{Activity, Execution, HardwareEvent, RequestEvent, Seen, UnitName, Wait};
+use accelflow_sim::{
+    Activity, Execution, HardwareEvent, RequestEvent, Seen, Strand, UnitName, Wait,
+};
 use accelflow_units::Time;
 use rustc_hash::FxHashMap;
 
@@ -21,6 +23,10 @@ pub(crate) struct Assembler {
 
 struct Open {
     waterfall: Waterfall,
+    /// By piece of the waterfall, the piece that came before: its start waited for the end of that.
+    before: Vec<Option<usize>>,
+    /// By strand of the request, its last piece, or that of the strand that it goes on from.
+    last: FxHashMap<Strand, usize>,
     /// By trace, the times when hardware began to work on it, since its last segment.
     begun: FxHashMap<u32, Vec<(Time, Begun)>>,
     /// By trace, the wait for an answer that has not come, which ends where it begins.
@@ -58,6 +64,8 @@ impl Assembler {
                         timed_out: false,
                         segments: Vec::new(),
                     },
+                    before: Vec::new(),
+                    last: FxHashMap::default(),
                     begun: FxHashMap::default(),
                     awaited: BTreeMap::new(),
                 };
@@ -92,6 +100,7 @@ impl Assembler {
             HardwareEvent::Manages { from, .. } => open.begins(of, from, Begun::Manager),
             HardwareEvent::Runs { .. } => open.begins(of, at, Begun::Core),
             HardwareEvent::Awaits { callee } => open.awaits(of, at, callee),
+            HardwareEvent::Continues { strand, after } => open.continues(strand, after),
             HardwareEvent::Spends {
                 part,
                 from,
@@ -117,6 +126,11 @@ impl Open {
     fn end(self, at: Time) -> Waterfall {
         let mut waterfall = self.waterfall;
         waterfall.ended = at;
+        let mut next = self.last.get(&Strand::Request).copied();
+        while let Some(index) = next {
+            waterfall.segments[index].critical = true;
+            next = self.before[index];
+        }
         let open = self.awaited.into_values();
         waterfall.finish(open.map(|wait| Segment { until: at, ..wait }));
         waterfall
@@ -136,6 +150,20 @@ impl Open {
             };
             self.awaited.insert(job, wait);
         }
+    }
+
+    fn continues(&mut self, strand: Strand, after: Strand) {
+        match self.last.get(&after) {
+            Some(&last) => self.last.insert(strand, last),
+            None => self.last.remove(&strand),
+        };
+    }
+
+    /// Adds a piece to a strand.
+    fn add(&mut self, strand: Strand, piece: Segment) {
+        let before = self.last.insert(strand, self.waterfall.segments.len());
+        self.before.push(before);
+        self.waterfall.segments.push(piece);
     }
 
     fn begins(&mut self, of: Execution, at: Time, what: Begun) {
@@ -192,8 +220,9 @@ impl Open {
             trace: of.trace,
             critical: false,
         };
-        self.waterfall.segments.push(piece(from, serves, true));
-        self.waterfall.segments.push(piece(serves, until, false));
+        let strand = of.job.map_or(Strand::Request, Strand::Trace);
+        self.add(strand, piece(from, serves, true));
+        self.add(strand, piece(serves, until, false));
     }
 }
 

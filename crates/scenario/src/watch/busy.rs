@@ -104,6 +104,7 @@ impl Hardware {
             }
             HardwareEvent::Spends { .. }
             | HardwareEvent::Awaits { .. }
+            | HardwareEvent::Continues { .. }
             | HardwareEvent::Length(..) => {}
         }
     }

@@ -82,31 +82,11 @@ impl Waterfall {
         self.segments.iter().filter(|segment| segment.critical)
     }
 
-    /// The pieces in order, and which of them the response waited for. The request's end did not
-    /// wait for the end of a piece of `open`.
+    /// Brings the pieces into order, with those of `open`, which outlast the request.
     pub(crate) fn finish(&mut self, open: impl Iterator<Item = Segment>) {
-        self.find_critical();
         self.segments.extend(open);
         self.segments.retain(|segment| segment.until > segment.from);
         self.segments.sort_by_key(|segment| segment.from);
-    }
-
-    fn find_critical(&mut self) {
-        self.segments.retain(|segment| segment.until > segment.from);
-        self.segments.sort_by_key(|segment| segment.from);
-        let (mut at, mut job) = (self.ended, None);
-        while at > self.arrived {
-            // Another trace may have ended at the same time: the response came of the same one.
-            let ends = |index: &usize| self.segments[*index].until == at;
-            let same = |index: &usize| Some(self.segments[*index].job) == job;
-            let all = || (0..self.segments.len()).rev().filter(ends);
-            let Some(index) = all().find(same).or_else(|| all().next()) else {
-                return;
-            };
-            let segment = &mut self.segments[index];
-            segment.critical = true;
-            (at, job) = (segment.from, Some(segment.job));
-        }
     }
 
     /// Returns the waterfall as JSON. Pieces have times in ns from the request's arrival.

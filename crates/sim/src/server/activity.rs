@@ -145,6 +145,27 @@ pub enum HardwareEvent {
     },
     /// The length of this queue has changed to this number of entries.
     Length(Queue, usize),
+    /// A strand of the request goes on from where another strand has come to: it begins there, or
+    /// has waited for it. The stretches of `after` until now precede those of `strand` that follow.
+    Continues {
+        /// The strand that goes on.
+        strand: Strand,
+        /// The strand from which it goes on.
+        after: Strand,
+    },
+}
+
+/// A strand of a request: work and waits that follow one another. The strands of a request run in
+/// parallel; their stretches of time are [`HardwareEvent::Spends`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Strand {
+    /// The path of the request itself, to whose end its response comes: application logic, and of
+    /// chains the last to end. [`Execution::job`] of its stretches is `None`.
+    Request,
+    /// The running trace with this ID ([`Execution::job`]).
+    Trace(u32),
+    /// The pause before the next attempt of the chain with this index, within the current phase.
+    Attempt(u16),
 }
 
 /// A kind of wait that counts as queueing ([`Part::Queueing`]): the queue entry, hardware or limit

@@ -17,7 +17,8 @@ mod state;
 mod way;
 
 pub use activity::{
-    Activity, CoreWork, Execution, HardwareEvent, Queue, ServerShape, UnitName, UnitShape, Wait,
+    Activity, CoreWork, Execution, HardwareEvent, Queue, ServerShape, Strand, UnitName, UnitShape,
+    Wait,
 };
 pub use error::SimError;
 pub use observer::{Awaited, Observer, RequestEvent, Seen};

@@ -7,7 +7,8 @@
 use accelflow_units::Time;
 
 use super::activity::{
-    Activity, CoreWork, Execution, HardwareEvent, Queue, ServerShape, UnitName, UnitShape, Wait,
+    Activity, CoreWork, Execution, HardwareEvent, Queue, ServerShape, Strand, UnitName, UnitShape,
+    Wait,
 };
 use super::engine::Engine;
 use super::observer::{RequestEvent, Seen};
@@ -162,6 +163,35 @@ impl<'r> Engine<'r> {
         if self.is_followed() {
             let callee = self.callee(id);
             self.show_event(self.execution_of(id), now, HardwareEvent::Awaits { callee });
+        }
+    }
+
+    /// Shows that a strand of a request goes on from where another one has come to, if an observer
+    /// follows. A request does not go on from its detached chains.
+    #[inline]
+    pub(crate) fn show_continues(&self, id: RequestId, strand: Strand, after: Strand, now: Time) {
+        let is_trace = matches!(strand, Strand::Trace(_));
+        if self.is_followed() && (is_trace || !self.requests.get(id).is_part) {
+            let of = self.execution(id, None);
+            self.show_event(Some(of), now, HardwareEvent::Continues { strand, after });
+        }
+    }
+
+    /// Shows that a request goes on from where one of its jobs has come to, if an observer follows.
+    #[inline]
+    pub(crate) fn show_request_continues(&self, job: JobId, now: Time) {
+        if self.is_followed() {
+            let request = self.jobs.get(job).request;
+            self.show_continues(request, Strand::Request, Strand::Trace(job), now);
+        }
+    }
+
+    /// Shows that a job goes on from where another job has come to, if an observer follows.
+    #[inline]
+    pub(crate) fn show_job_continues(&self, job: JobId, after: JobId, now: Time) {
+        if self.is_followed() {
+            let request = self.jobs.get(job).request;
+            self.show_continues(request, Strand::Trace(job), Strand::Trace(after), now);
         }
     }
 

@@ -38,6 +38,7 @@ impl Engine<'_> {
         }
         for id in arms {
             self.jobs.get_mut(id).path = self.jobs.get(parent).path;
+            self.show_job_continues(id, parent, now);
             self.start_arm(id, now)?;
         }
         Ok(())

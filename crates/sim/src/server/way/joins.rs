@@ -204,6 +204,9 @@ impl Engine<'_> {
             return Ok(());
         };
         let input = self.merge_arms(&mut job, arms);
+        if last != lead {
+            self.show_job_continues(lead, last, now);
+        }
         (job.path, job.next_step.join_arm) = (self.jobs.get(last).path, join.outer);
         self.requests.read_joined(&mut job, input)?;
         job.left = self.time_left(&job)?;

@@ -67,6 +67,7 @@ impl Engine<'_> {
             since: now,
             ..job.path
         };
+        self.show_request_continues(id, now);
     }
 
     /// Charges a core for seeing that a trace has ended. Returns the time charged.

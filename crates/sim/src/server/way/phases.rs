@@ -4,6 +4,7 @@ use accelflow_trace::Accel;
 use accelflow_units::Time;
 
 use crate::plan::{ChainPlan, PhasePlan};
+use crate::server::activity::Strand;
 use crate::server::engine::Engine;
 use crate::server::error::Failure;
 use crate::server::observer::RequestEvent;
@@ -86,6 +87,7 @@ impl Engine<'_> {
                 ..self.requests.get(id).path
             };
             self.jobs.get_mut(job).path = path;
+            self.show_continues(id, Strand::Trace(job), Strand::Request, now);
             if chain.retry.is_some() {
                 self.retries.begin(id, index as u16, 0, path);
             }

@@ -10,14 +10,20 @@ use crate::stats::Breakdown;
 impl Engine<'_> {
     /// Handles the end of an execution that sent a message. In the last phase that message is the
     /// response. A response with an error ends the path of the request with the current phase.
-    pub(crate) fn respond_if_last(&mut self, job: JobId, now: Time) {
-        let job = self.jobs.get(job);
+    pub(crate) fn respond_if_last(&mut self, sender: JobId, now: Time) {
+        let job = self.jobs.get(sender);
         let (id, error, spent) = (job.request, job.next_step.error, job.path.spent);
         let chain = Some(usize::from(job.cursor.chain));
-        if error {
-            self.fail(id, chain, &spent, now);
-        } else if self.requests.is_last_phase(self.requests.get(id)) {
-            self.respond(id, chain, &spent, now);
+        let request = self.requests.get(id);
+        if !error && !self.requests.is_last_phase(request) {
+            return;
+        }
+        if !request.responded {
+            self.show_request_continues(sender, now);
+        }
+        match error {
+            true => self.fail(id, chain, &spent, now),
+            false => self.respond(id, chain, &spent, now),
         }
     }
 

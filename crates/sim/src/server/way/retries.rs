@@ -4,6 +4,7 @@ use accelflow_kernel::attribute_unit;
 use accelflow_units::Time;
 
 use crate::plan::{ChainPlan, PhasePlan};
+use crate::server::activity::Strand;
 use crate::server::engine::Engine;
 use crate::server::error::Failure;
 use crate::server::state::{Event, Job, JobId, RequestId, Task};
@@ -40,6 +41,7 @@ impl<'r> Engine<'r> {
         if again {
             self.requests.get_mut(id).remote += 1;
             self.retries.begin(id, index, number + 1, request.path);
+            self.show_continues(id, Strand::Attempt(index), Strand::Request, now);
             self.schedule(now + retry.backoff, Event::Again(id, index));
         } else {
             self.fail(id, Some(usize::from(index)), &request.path.spent, now);
@@ -60,6 +62,7 @@ impl<'r> Engine<'r> {
         }
         let job = self.new_job(id, index, chain)?;
         self.jobs.get_mut(job).path = attempt.path;
+        self.show_continues(id, Strand::Trace(job), Strand::Attempt(index), now);
         self.spend(job, Part::Remote, now);
         if !self.properties.accelerated {
             return self.run_software(job, false, now);

@@ -126,6 +126,7 @@ impl Engine<'_> {
         let path = self.jobs.get(id).path;
         for &arm in &arms {
             self.jobs.get_mut(arm).path = path;
+            self.show_job_continues(arm, id, now);
         }
         for job in std::iter::once(id).chain(arms) {
             self.software_ended(job, running, now)?;

@@ -232,6 +232,7 @@ impl Engine<'_> {
             request, cursor, ..
         } = *self.jobs.get(id);
         self.spend(id, Part::Communication, now);
+        self.show_request_continues(id, now);
         self.remove_job(id);
         if self.properties.accelerated {
             let core = self.requests.get(request).core;
