@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from accelflow import simulation
+from accelflow import simulation, watching
 from test_plan_fields import write_recording
 
 Tree = dict[str, Any]
@@ -120,6 +120,27 @@ def test_accelerators_do_not_save_the_time_of_the_client(recording: Tree) -> Non
     found = [mean_us(tree, "distribution", "ideal") for tree in (recording, without, of_server)]
     assert found[0] - found[1] == pytest.approx(11.0, abs=0.001)
     assert found[0] == found[2]
+
+
+@pytest.mark.parametrize("system", ["non_acc", "accelflow"])
+def test_the_time_of_the_client_is_a_piece_of_a_request(recording: Tree, system: str) -> None:
+    scenario = simulation.Scenario(
+        services=["UniqId"],
+        recording=json.dumps(recording),
+        recorded_times="distribution",
+        orchestrators=[system],
+        requests=200,
+    )
+    watched = watching.watch(scenario, "UniqId", request=20)
+    first, *others = (piece for piece in watched["segments"] if piece["critical"])
+    assert (first["from_ns"], first["until_ns"]) == (0.0, 11_000.0)
+    assert (first["part"], first["at"]) == ("remote", "remote")
+    for before, piece in zip([first, *others], others, strict=False):
+        assert piece["from_ns"] == before["until_ns"]
+    found = watching.why(scenario, "UniqId", percentile=80.0)
+    for band in ("median", "slow"):
+        total = sum(row[f"{band}_us"] for row in found["times"])
+        assert total == pytest.approx(found["bands"][band]["response_us"], abs=1e-4)
 
 
 def test_sizes_of_steps_are_the_payloads_of_accelerators(recording: Tree) -> None:

@@ -264,6 +264,24 @@ impl<'r> Engine<'r> {
         }
     }
 
+    /// Shows that a request has spent the time since its arrival at the client and on the network
+    /// to the server, if an observer follows.
+    pub(crate) fn show_came_from_client(&self, id: RequestId, now: Time) {
+        if self.is_followed() {
+            let request = self.requests.get(id);
+            let spends = HardwareEvent::Spends {
+                part: Part::Remote,
+                from: request.arrived,
+                until: now,
+                wait: None,
+                callee: None,
+                core: usize::from(request.core),
+                unit: None,
+            };
+            self.show_event(Some(self.execution(id, None)), now, spends);
+        }
+    }
+
     /// Shows that the element of a job is free.
     #[inline(always)]
     pub(crate) fn show_freed(&self, id: JobId, now: Time) {

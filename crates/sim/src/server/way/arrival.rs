@@ -67,6 +67,7 @@ impl Engine<'_> {
     /// A request has come from its client.
     pub(crate) fn received(&mut self, id: RequestId, now: Time) -> Result<(), Failure> {
         self.requests.get_mut(id).remote = 0;
+        self.show_came_from_client(id, now);
         self.start_phase(id, now)
     }
 
