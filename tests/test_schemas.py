@@ -66,7 +66,7 @@ def test_the_help_says_which_file_each_kind_is(capsys: pytest.CaptureFixture[str
     with pytest.raises(SystemExit):
         main(["schema", "--help"])
     text = " ".join(capsys.readouterr().out.split())
-    assert "plan is ARCUS's plan, for accelflow arcus plan" in text.replace("`", "")
+    assert "plan (flows, for accelflow arcus plan)" in text.replace("`", "")
     for command in ("size", "sweep", "find", "compare"):
         assert f"accelflow {command}" in text
 

@@ -468,7 +468,7 @@ def test_unknown_options_in_python_are_refused(tmp_path: Path) -> None:
     ("shown", "why"),
     [
         (Shown(), "must have at least one request: no otlp span begins a request"),
-        (Shown(services=("Login",)), "at least one request: no otlp span begins a request"),
+        (Shown(services=("Login",)), "must have at least one request: no otlp span begins a"),
         (Shown(from_us=5.0), "must have at least one request to the chosen services in the time w"),
     ],
 )
