@@ -184,7 +184,10 @@ fn unknown_keys_are_refused_with_a_hint() {
              relief.occupancy_ns, relief.queue_entries or relief.deadline_ratio?"
         )
     );
-    assert_eq!(text("warp"), format!("parameter = 'warp': {unknown}"));
+    assert_eq!(
+        text("warp"),
+        format!("parameter = 'warp': {unknown}, such as core.count")
+    );
     for key in ["pes.Hash", "accelerator.Hash.pes"] {
         let own = format!("parameter = '{key}': {unknown}, did you mean pes.own?");
         assert_eq!(text(key), own);
