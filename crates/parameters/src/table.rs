@@ -121,12 +121,14 @@ impl<C> Table<C> {
             known == key || self.is_by_member(key, known)
         };
         self.rows().find(is_asked).ok_or_else(|| {
-            let known = self.spellings(key);
-            let mut refusal = Refusal::unknown_key(key, known.iter().map(String::as_str));
             if let Some(shared) = self.of_other_members(key) {
-                refusal.similar = vec![shared];
+                return Refusal {
+                    similar: vec![shared],
+                    ..Refusal::unknown_key(key, [])
+                };
             }
-            refusal
+            let known = self.spellings(key);
+            Refusal::unknown_key(key, known.iter().map(String::as_str))
         })
     }
 
