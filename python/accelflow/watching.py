@@ -82,7 +82,10 @@ class Shown:
 
     @staticmethod
     def of(shown: "Shown | None") -> "Shown":
-        """Return `shown`, or all of the run if it is None; raise InputError for anything else."""
+        """Return `shown`, or a Shown of the whole run if `shown` is None.
+
+        Raises InputError for a value of another type.
+        """
         if shown is None:
             return Shown()
         instance_of("shown", shown, (Shown,), "a Shown or None")

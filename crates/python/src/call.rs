@@ -32,7 +32,7 @@ impl Drop for Park {
 /// Before version 3.14, Python ends a thread that wants to run code once the interpreter ends, by
 /// `pthread_exit`. That unwinds the thread's stack, and would abort the program where Rust catches
 /// panics. Such a thread is parked here instead, as later versions do, and ends with the process.
-#[allow(unsafe_code, reason = "see above")]
+#[allow(unsafe_code, reason = "the call of a foreign function")]
 pub(crate) fn call<'py>(
     callable: &Bound<'py, PyAny>,
     arguments: &Bound<'py, PyTuple>,

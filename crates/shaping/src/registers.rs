@@ -70,8 +70,8 @@ impl Registers {
         })
     }
 
-    /// The smallest rate of accelerator time, in seconds per second, and the smallest burst, in
-    /// seconds. Both are one token, which is 1 ns; the rate is one token per second.
+    /// The smallest limits on accelerator time: a rate of 1e-9 seconds per second (one token, 1 ns,
+    /// each second) and a burst of 1e-9 seconds (one token).
     pub const MIN_ACCELERATOR_S: f64 = 1e-9;
 
     /// The largest rate of accelerator time, in seconds per second: the use of 400 accelerators. At

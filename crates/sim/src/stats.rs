@@ -385,10 +385,10 @@ pub struct TenantStats {
 /// completed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Saturation {
-    /// The name of the limiting resource: the busiest of the resources whose backlog grew or whose
-    /// queues were full or, if there is none, the resource with the longest queue. If all
-    /// accelerators share a queue that turned operations away, and that resource was busy for less
-    /// than half of the window, the name is `manager's queue` instead.
+    /// The name of the limiting resource. It is the busiest of those whose backlog grew or whose
+    /// queues were full. If there are none, it is the one with the longest queue. The name is
+    /// `manager's queue` instead if that resource was busy for less than half of the window, and a
+    /// queue that all accelerators share turned operations away.
     pub cause: String,
     /// Utilization of the limiting resource in the measured window, 0 to 1.
     pub utilization: f64,

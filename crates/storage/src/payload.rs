@@ -86,7 +86,7 @@ pub(crate) fn json(text: Vec<u8>, compress: bool, limits: &Limits) -> Result<Sto
     })
 }
 
-/// The JSON array of several documents, which is refused as soon as it is too large.
+/// Joins several documents into one JSON array. Refuses the document that makes it too large.
 pub(crate) struct Joined<'l> {
     text: Vec<u8>,
     limits: &'l Limits,

@@ -45,8 +45,8 @@ impl RecordOptions {
     /// of a service is measured 10 * 32 * 8 = 2,560 times. Such a recording takes some seconds.
     /// `machine` and `date` describe the recording.
     ///
-    /// In a build with debug assertions, which is many times slower, the default is 1 repetition,
-    /// so that every step is measured 320 times. Such recordings are only for tests.
+    /// Builds with debug assertions are many times slower, so their default is 1 repetition, and
+    /// every step is measured 320 times. Such recordings are only for tests.
     pub fn new(machine: &str, date: &str) -> RecordOptions {
         RecordOptions {
             seed: 1,
