@@ -1,4 +1,4 @@
-//! The interface that all accelerators implement.
+//! The interface that the nine accelerators implement.
 
 use accelflow_trace::Accel;
 

@@ -16,8 +16,8 @@ use crate::limits::Limits;
 /// The output takes effect only if all of it conforms to the accelerator's declaration. If it does
 /// not, or the body fails or panics, the message stays unchanged, so that a core can take over.
 pub trait CustomBody: Send {
-    /// Returns the accelerator's declaration, as traces make it: the name, the directions of
-    /// messages and the facts.
+    /// Returns the accelerator's declaration: its name, the directions of the messages that it
+    /// processes, and the facts that it sets. A library of traces contains the same declaration.
     fn kind(&self) -> &Kind;
 
     /// Processes one message.

@@ -249,7 +249,7 @@ pub enum AccelError {
         /// The names of the interface's services; only the first ones if there are many.
         known: String,
     },
-    /// The type of a value in a message is none that the encoding (Thrift or protobuf) has.
+    /// A value in a message has a wire type that the encoding (Thrift or protobuf) does not define.
     #[error(
         "type at byte {at} = {found:#04x}: must be a type that the message's encoding (Thrift or \
          Protocol Buffers) defines"
@@ -290,7 +290,7 @@ pub enum AccelError {
         /// The largest number of bytes that the integer may have.
         limit: usize,
     },
-    /// An integer does not fit its type.
+    /// An integer is outside the range of its type or of the values that are allowed.
     #[error("'{field}' = {found}: must be {allowed}")]
     OutOfRange {
         /// The name of the field.
@@ -360,8 +360,8 @@ pub enum AccelError {
         /// What is wrong with the text at this position.
         why: String,
     },
-    /// A value that the application writes, or the Rust type as which it reads a record, does not
-    /// fit the message type in the Thrift or gRPC interface.
+    /// The application's value or Rust type does not fit the message type in the Thrift or gRPC
+    /// interface. The application writes the value as a message, or reads a record into the type.
     #[error("the application's value or type does not fit the interface: {why}")]
     BadValue {
         /// How the value or type and the interface differ.

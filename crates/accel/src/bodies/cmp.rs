@@ -27,9 +27,10 @@ const GZIP_LEVEL: flate2::Compression = flate2::Compression::fast();
 /// codec is that of the job's gRPC call if the call states one, otherwise the one given to
 /// [`Cmp::new`].
 ///
-/// If Zstandard or Snappy would compress more than 64 KiB of data by a factor above
-/// [`Limits::max_decompression_ratio`], the output contains the first bytes of the data
-/// uncompressed, since readers with the same limits refuse a higher ratio.
+/// Readers refuse more than 64 KiB of Zstandard or Snappy data that were compressed by a factor
+/// above [`Limits::max_decompression_ratio`]. To stay below this factor, Cmp stores as many of the
+/// first bytes as necessary uncompressed, in raw blocks (Zstandard) or a literal (Snappy). Any
+/// decoder can read the output.
 pub struct Cmp {
     codec: Codec,
     level: i32,

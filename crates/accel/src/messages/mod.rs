@@ -251,8 +251,9 @@ pub fn response(method: &str, seed: u64, index: u64) -> Result<Value, AccelError
     Ok(json!({ "success": success }))
 }
 
-/// Returns the JSON of a function's result that is SocialNetwork's declared exception: a
-/// `ServiceException` with the error code `code` and the text `message`.
+/// Returns the result, as a JSON object, of a SocialNetwork function that has thrown the exception
+/// that its interface declares: a `ServiceException` with the error code `code` and the text
+/// `message`.
 pub fn service_exception(code: i32, message: &str) -> Value {
     json!({"se": {"errorCode": code, "message": message}})
 }

@@ -3,8 +3,10 @@
 //! The deserializer presents the same values as the JSON that [`super::message_to_json`] writes for
 //! the message. Fields are in the order of their numbers. Absent fields without presence (proto3
 //! scalars that are not `optional`, lists and maps) are included. 64-bit integers are text, `bytes`
-//! are base64, enums are names, and maps are in the order of their keys. Text that has a different
-//! form on the wire, such as that of a 64-bit integer, can be borrowed only from JSON.
+//! are base64, enums are names, and maps are in the order of their keys.
+//!
+//! A type can borrow (as `&str`) the text of a `string` field, since the message contains that text.
+//! It cannot borrow the text of a 64-bit integer, `bytes` or an enum, which only JSON contains.
 
 use std::ops::Range;
 

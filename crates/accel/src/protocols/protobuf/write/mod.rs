@@ -1,8 +1,8 @@
 //! A serde serializer that writes values of an application's own types as protobuf messages.
 //!
 //! The serializer writes the same bytes as [`super::message_from_json`] for the JSON of the value.
-//! It refuses invalid values, and values that have no direct encoding. The caller then encodes the
-//! refused value through JSON.
+//! It refuses invalid values, and values that it cannot encode itself, such as a byte slice, which
+//! is an array of numbers in JSON. The caller then encodes the refused value through JSON.
 
 mod key;
 mod serializer;

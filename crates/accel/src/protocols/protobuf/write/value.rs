@@ -1,5 +1,5 @@
-//! The place for one value in a protobuf message that is being written, and the encoding of
-//! scalars.
+//! One value of a protobuf message that is being written: its type, its role (such as a list's
+//! element), and the encoding of scalars.
 
 use super::sink::Sink;
 use crate::error::{AccelError, ValueError};
