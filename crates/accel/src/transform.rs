@@ -1,7 +1,7 @@
 //! Transformations between string, JSON and BSON (AccelFlow, section V.2).
 //!
-//! - A *string* is the text of a value. Transformations between JSON and string check that the text
-//!   is JSON and leave the bytes unchanged.
+//! - JSON and *string* have the same bytes. A transformation from one to the other checks that the
+//!   bytes are JSON text, and changes only the format that the job states.
 //! - BSON to JSON (or string) writes relaxed MongoDB Extended JSON version 2; JSON to BSON reads
 //!   the same format, so that dates, object identifiers and binary data survive a round trip.
 //!   Integers become 32-bit where they fit, as the format prescribes.

@@ -15,7 +15,8 @@ pub enum PlatformError {
         /// The allowed values, as words that follow "must be".
         allowed: &'static str,
     },
-    /// A flow refers to a part of the platform by an index that does not exist.
+    /// A flow refers to a part of the platform or to another flow by an index that does not exist,
+    /// or a control plane changes a flow that does not exist.
     #[error(
         "flow {flow}: index of the {part} = {number}: must be below {count}; indices begin at 0"
     )]
@@ -29,7 +30,8 @@ pub enum PlatformError {
         /// The number of parts of this kind that exist.
         count: usize,
     },
-    /// A flow's path needs something that the flow or the platform does not have.
+    /// A flow's path needs an Ethernet port that the flow does not have, or storage that the platform
+    /// does not have; or the flow that should carry the host's answers is not one for answers.
     #[error("flow {flow}: path = {path}: needs {needs}")]
     PathIncomplete {
         /// The index of the flow.

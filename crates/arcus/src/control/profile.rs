@@ -1,5 +1,5 @@
 //! The profile table: the capacity of each context (the paper's Capacity(t, X, N)), and tags that
-//! say whether promises fit a context.
+//! say whether the platform can keep its promises to the flows of a mix.
 
 use std::collections::BTreeMap;
 
@@ -275,7 +275,7 @@ impl ProfileTable {
     /// equal traffic, that tag is returned instead.
     ///
     /// # Errors
-    /// The errors of [`Platform::check`].
+    /// The errors of [`ProfileTable::load`].
     pub fn classify(&mut self, flows: &[Traffic], most: f64) -> Result<Tag, PlatformError> {
         if let Some(known) = self.tags.get(&key(flows)) {
             return Ok(*known);

@@ -132,7 +132,8 @@ impl FlowStatus {
         std::iter::once((unit, self.registers)).chain(also)
     }
 
-    /// The rate that is promised to the flow, in gigabits per second; 0 for an opportunistic flow.
+    /// The flow's part of the sum of all promised rates, in gigabits per second:
+    /// [`FlowStatus::slo_gbit_per_s`], or 0 for an opportunistic flow.
     pub fn counted_gbit_per_s(&self) -> f64 {
         self.slo_gbit_per_s().unwrap_or(0.0)
     }

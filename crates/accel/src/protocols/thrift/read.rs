@@ -2,7 +2,7 @@
 //!
 //! The deserializer presents the same values as the JSON that [`super::struct_to_json`] writes for
 //! the struct. Members are in the order of the wire form, followed by absent fields with default
-//! values. `binary` is base64, and maps without string keys are pairs.
+//! values. `binary` is base64, and a map whose keys are not strings is a list of pairs.
 
 use std::marker::PhantomData;
 

@@ -1,4 +1,5 @@
-//! Converts the constants and default values of a Thrift interface to JSON of their types.
+//! Checks the constants and default values of a Thrift interface against their declared types, and
+//! converts them to JSON.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
