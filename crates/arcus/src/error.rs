@@ -30,8 +30,8 @@ pub enum PlatformError {
         /// The number of parts of this kind that exist.
         count: usize,
     },
-    /// A flow's path needs an Ethernet port that the flow does not have, or storage that the platform
-    /// does not have; or the flow that should carry the host's answers is not one for answers.
+    /// A flow's path needs an Ethernet port that the flow does not have, or storage that the
+    /// platform does not have; or the flow that should carry the host's answers is not for answers.
     #[error("flow {flow}: path = {path}: needs {needs}")]
     PathIncomplete {
         /// The index of the flow.

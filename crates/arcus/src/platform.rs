@@ -13,9 +13,9 @@ pub struct DmaConfig {
     /// The number of DMA engines, from 1 to 64. Packets of different engines take turns on the PCIe
     /// link.
     pub engines: usize,
-    /// The largest number of bytes that one DMA engine may have requested from the host and that no
-    /// accelerator has taken yet. A burst larger than this limit waits until there are no such
-    /// bytes.
+    /// The limit on the outstanding bytes of one DMA engine: those that the engine has requested from
+    /// the host, and that no accelerator has taken yet. A burst larger than the limit waits until the
+    /// engine has no outstanding bytes.
     pub read_window: Bytes,
     /// The largest number of bytes that a DMA engine moves for one flow before it serves other
     /// flows; above 0. It is the size of the on-board buffer through which large messages are

@@ -55,8 +55,8 @@ impl FlowResult {
     }
 
     /// Returns a percentile of the latencies of the messages completed in the measured time, after
-    /// the warm-up. `percent` is from 0 to 100; the percentile is the nearest rank. `None` if no
-    /// messages were completed.
+    /// the warm-up, by the nearest-rank method. `percent` is from 0 to 100. `None` if no messages
+    /// were completed.
     pub fn latency(&self, percent: f64) -> Option<Time> {
         self.latencies().percentile(percent)
     }

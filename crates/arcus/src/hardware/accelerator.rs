@@ -20,9 +20,9 @@ pub enum Curve {
         /// The rate that very large messages approach: the inverse of the time per byte.
         peak: Bandwidth,
     },
-    /// The time for the message's size, rounded up to whole blocks, at the peak rate. Below one
-    /// block, the rate doubles when the size doubles: the paper's exponential type (the size axis of
-    /// the paper's figure is logarithmic).
+    /// The message's size is rounded up to whole blocks, which are processed at the peak rate. Below
+    /// one block, the rate doubles when the size doubles: the paper's exponential type (the size axis
+    /// of the paper's figure is logarithmic).
     Blocks {
         /// The size of a block.
         block: Bytes,

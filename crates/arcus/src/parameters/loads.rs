@@ -9,7 +9,7 @@ use crate::Platform;
 /// on-board traffic generator.
 pub const MESSAGES_PER_S_AT_FULL_LOAD: f64 = 250e6;
 /// The number of requests that each of the two users of Fig. 6 keeps in flight, in proportion to
-/// their rates.
+/// the users' SLOs: 300,000 and 200,000 requests per second.
 pub const SSD_CLIENTS: [u32; 2] = [21, 14];
 /// The number of messages in each burst of the 64-byte flow of Fig. 9.
 pub const TINY_BURST: u32 = 4;

@@ -22,8 +22,8 @@ pub struct PlanError {
     /// The path from the document to the refused value, as names of fields and indices in lists.
     /// Empty if the path is not known or no single value is refused.
     pub keys: Vec<Key>,
-    /// The message in words, which names the table, the field, the refused value and the allowed
-    /// values.
+    /// The message in words: the part of the file, such as `flow 'a'`, the field, the refused value
+    /// and the allowed values.
     pub message: String,
 }
 

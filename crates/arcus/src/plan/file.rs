@@ -50,7 +50,7 @@ pub struct PlanFile {
     /// Accelerators that the plan itself defines.
     #[serde(default)]
     pub accelerator: Vec<AcceleratorTable>,
-    /// Flows. Those with equal `from_us` ask for admission in this order.
+    /// Flows. Those with equal `from_us` ask for admission in the order of this list.
     pub flow: Vec<FlowTable>,
 }
 
@@ -135,8 +135,8 @@ pub struct AcceleratorTable {
     /// together with `block_bytes` or `points`.
     #[schemars(range(min = 0.0, max = 1e9))]
     pub setup_ns: Option<f64>,
-    /// Block size in bytes: a message takes the time of its size rounded up to whole blocks. Not
-    /// together with `setup_ns` or `points`.
+    /// Block size in bytes: each message's size is rounded up to whole blocks, which are processed
+    /// at the peak rate. Not together with `setup_ns` or `points`.
     #[schemars(range(min = 1, max = MOST_BYTES))]
     pub block_bytes: Option<u64>,
     /// Measured times, instead of `peak_gbit_per_s`: pairs of a message size in bytes and its time
@@ -210,7 +210,7 @@ pub enum ArrivalKind {
     Paced,
     /// Several messages at once, in bursts at exponentially distributed intervals.
     Bursts,
-    /// A closed loop: each client sends its next message when its last one is completed, after a pause.
+    /// A closed loop: each client sends its next message `think_us` after its last one is completed.
     Closed,
 }
 

@@ -9,7 +9,7 @@ use crate::control::{Command, CommandOutcome, FlowStatus, Manager, ProfileTable,
 use crate::{Arrivals, Mechanism, PlatformError, simulate_with};
 
 /// Admits the flows of a plan and simulates the admitted flows twice, with ARCUS and without
-/// shaping. Flows with a later starting time ask for admission during the simulation. Capacities
+/// shaping. Flows with a `from_us` above 0 ask for admission during the simulation. Capacities
 /// in `profiles` are not simulated again.
 ///
 /// # Errors
