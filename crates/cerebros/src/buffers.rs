@@ -3,7 +3,8 @@
 
 use accelflow_units::Bytes;
 
-/// The NIC's memory for messages that arrive, divided into arenas that the microservice has allocated.
+/// The manager of the NIC's memory for arriving messages: counts the reserved bytes of each arena. The
+/// microservice has allocated the arenas.
 #[derive(Clone, Debug)]
 pub struct BufferManager {
     arenas: Vec<Arena>,

@@ -48,17 +48,17 @@ pub struct FunctionDescription {
     pub request_address_schema_bytes: u64,
     /// The size of a response on the wire in bytes, header included.
     pub response_wire_bytes: u64,
-    /// The size on the wire of a request's largest message, in bytes with the header. The messages
-    /// of nested calls count too.
+    /// The size on the wire, in bytes with the header, of the largest message that one request
+    /// causes (see `messages`).
     pub largest_message_wire_bytes: u64,
-    /// The size on the wire of a request's largest payload, in bytes without a header. The messages
-    /// of nested calls count too.
+    /// The size on the wire, in bytes without a header, of the largest payload of the messages that
+    /// one request causes (see `messages`).
     pub largest_payload_wire_bytes: u64,
     /// The number of messages that one request causes: the request, its response, and the messages
     /// of nested calls.
     pub messages: usize,
-    /// The number of a request's `incoming_messages` for which the NIC reserves enough memory: the
-    /// message's payload and address schema fit.
+    /// The number of those `incoming_messages` whose deserialized payload and address schema fit in
+    /// the memory that the NIC reserves for the message.
     pub incoming_messages_that_fit: usize,
     /// The number of incoming messages of a request: the request, and the responses of nested calls.
     pub incoming_messages: usize,

@@ -2,9 +2,10 @@
 //! sizes, costs and nested calls come from a recording of a server (docs/recording-format.md).
 //!
 //! Each service of the recording is a function of the interface. The interface gives the types of a
-//! message, and the recording its size. Strings share the bytes that remain after numbers; without
-//! a string, the first list gets as many elements as fit. Of nested calls only the sizes are known,
-//! so each of their messages is modelled as an identity and a string.
+//! message, and the recording its size. Strings share the bytes that remain after numbers. Without
+//! a string, all lists and maps get the same number of elements, as many as fit. The recording has
+//! only the sizes of nested calls, so each of their messages is modelled as a 64-bit integer and a
+//! string.
 
 use std::path::{Path, PathBuf};
 
@@ -147,10 +148,13 @@ impl Interface {
 /// lists the folders in which included files are searched; `code` has the clock and the code sizes.
 ///
 /// # Errors
-/// A message in words, which names the file, or the invalid service and field of the recording. Refused
-/// are a file that cannot be read, a recording without services, a recorded service that is not a
-/// function of the interface, and a recorded service without a request and a response or without
-/// measured application logic.
+/// A message in words, which names the file, or the invalid service and field of the recording, if
+///
+/// * a file cannot be read;
+/// * the recording has no services;
+/// * a recorded service is not a function of the interface;
+/// * a recorded service does not begin with a request and end with a response, or lacks measured
+///   times of its application logic.
 pub fn own(
     name: &str,
     interface: &Path,

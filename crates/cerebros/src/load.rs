@@ -17,8 +17,8 @@ pub enum Arrivals {
     Closed(usize),
     /// Poisson arrivals at this mean rate, in requests per second.
     Rate(f64),
-    /// Poisson arrivals at this share of the server's capacity: of the rate at which all cores are
-    /// always busy.
+    /// Poisson arrivals at this share of the server's capacity, above 0. The capacity is the
+    /// throughput of a closed loop that keeps all cores busy, without a limit on the NIC's memory.
     Share(f64),
 }
 

@@ -188,8 +188,8 @@ impl Platform {
         Bytes(wire.get() + (wire.get() as f64 * self.reservation_ratio).ceil() as u64)
     }
 
-    /// Returns whether a payload fits in the memory that the NIC reserves for it. `payload` belongs
-    /// to a call of the function `name`. Counted are the deserialized payload and the addresses of
+    /// Returns whether `payload`, of a call of the function `name`, fits in the memory that the NIC
+    /// reserves for it. The payload needs memory for its deserialized form and for the addresses of
     /// its fields ([`Message::address_schema`]).
     pub fn fits(&self, name: &str, payload: &Message) -> bool {
         let wire = header_wire(name) + payload.wire();

@@ -28,7 +28,7 @@ pub enum Kind {
 pub(crate) enum Step {
     /// A part of the RPC layer in software, with its time and its instruction blocks.
     Software(Time, Range<u32>),
-    /// Traversals of the chip's network for an offload.
+    /// The total time of an offload's traversals of the chip's network, before or after the task.
     Offload(Time),
     /// A task of the core's own accelerator.
     Private(Time),
@@ -38,7 +38,8 @@ pub(crate) enum Step {
     Away(Time),
     /// The response of a nested call arrives at the NIC, which reserves this much memory for it.
     Arrival(Bytes),
-    /// A part of the function: its index, and the number of parts.
+    /// The execution of a part of the function: the part's index, counted from 0, and the number of
+    /// parts.
     Function(u32, u32),
 }
 

@@ -370,8 +370,8 @@ impl TypeSchema {
     }
 }
 
-/// Creates the header of a call to the function `name`. The header has three fields: one for version
-/// and kind, the sequence number, and the function's name.
+/// Creates the header of a call to the function `name`. The header has three fields: one for protocol
+/// version and message type, one for the sequence number, and one for the function's name.
 pub fn header(name: &str) -> Message {
     Message::new(vec![
         Value::I32(0),
@@ -381,7 +381,7 @@ pub fn header(name: &str) -> Message {
 }
 
 /// The size on the wire of the header of a call to the function `name`: one byte for the protocol,
-/// one for version and kind, the sequence number, and the name with its length.
+/// one for its version and the message type, the sequence number, and the name with its length.
 pub fn header_wire(name: &str) -> Bytes {
     let length = name.len() as u64;
     Bytes(2 + varint(zigzag(1_000)) + varint(length) + length)

@@ -1,4 +1,4 @@
-//! The event loop: NIC, pipelines, selection of a core, cores.
+//! The event loop that simulates the server: NIC, pipelines, core selection and cores.
 
 use std::collections::VecDeque;
 

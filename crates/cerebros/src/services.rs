@@ -74,8 +74,8 @@ impl Service {
         ]
     }
 
-    /// Converts the service's code sizes from cache blocks of 64 bytes, which the service must
-    /// have, to blocks of `block_bytes` bytes.
+    /// Converts the service's code sizes, which must be in cache blocks of 64 bytes, to blocks of
+    /// `block_bytes` bytes.
     #[must_use]
     pub fn in_blocks_of(mut self, block_bytes: f64) -> Service {
         let scale = f64::from(1024 / KB) / block_bytes;

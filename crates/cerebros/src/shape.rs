@@ -1,4 +1,5 @@
-//! The types of a message according to an interface, and messages of these types with a given size.
+//! The field types of the messages of an interface, and example messages with these types and a given
+//! size.
 
 use accelflow_accel::thrift::{Schema, StructId, Ty};
 use prost_reflect::{Kind, MessageDescriptor};
@@ -124,7 +125,7 @@ pub(crate) fn filled(shapes: &[Shape], bytes: u64) -> Message {
     }
 }
 
-/// A message of unknown type with a given size: an identity and a string.
+/// A message of unknown type with a given size: a 64-bit integer and a string.
 pub(crate) fn opaque(bytes: u64) -> Message {
     match bytes {
         0 => Message::default(),

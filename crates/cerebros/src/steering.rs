@@ -7,9 +7,9 @@ use std::collections::VecDeque;
 pub enum Steering {
     /// The NIC chooses the core with the fewest requests in progress or waiting.
     LeastLoaded,
-    /// Of the cores that the function map has for the request's function, the NIC chooses the one
-    /// with the fewest requests. If none of these cores can take a request, it chooses among all
-    /// cores.
+    /// The NIC prefers cores that recently got a request to the same function, according to the
+    /// function map. Of these, it chooses the core with the fewest requests. If none of them can
+    /// take a request, it chooses among all cores.
     Affinity,
 }
 

@@ -144,9 +144,9 @@ pub struct FunctionMeans {
 /// The queue and the number of requests that pile up on a server whose load is too high.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Backlog {
-    /// The name of the queue that limits the server ([`Queue::name`](crate::Queue::name)). It is
-    /// the memory of the NIC only if each of the other queues has fewer requests than there are
-    /// cores that serve requests.
+    /// The name of the queue that limits the server ([`Queue::name`](crate::Queue::name)). It names
+    /// the NIC's memory only if the queues for pipelines and for cores are short: in each, fewer
+    /// requests wait than the service has cores.
     pub queue: &'static str,
     /// The number of requests in all queues, or given up, when the last request arrived.
     pub waiting: usize,

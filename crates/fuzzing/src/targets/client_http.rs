@@ -1,5 +1,5 @@
 //! Fuzz target of the HTTP client: the client reads any bytes as a whole response or returns an
-//! error, and does not wait for a server that sends no more.
+//! error, and does not wait for more bytes after the server has closed the connection.
 
 use std::sync::LazyLock;
 

@@ -1,5 +1,5 @@
 //! Fuzz target of gRPC messages: any bytes are read as the message of a call to any path, or are
-//! refused and leave the job unchanged. A message that is read can be written as an equal message.
+//! refused and stay unchanged. A message that is read can be written as an equal message.
 
 use std::sync::{Arc, LazyLock};
 
@@ -18,8 +18,9 @@ const METHODS: [&str; 4] = ["Echo", "Clear", "Watch", "None"];
 
 /// Reads `input` as the message of a gRPC call. Panics unless
 ///
-/// * a refusal leaves the message's job (the envelope that accelerators pass on) unchanged;
-/// * a message that was read has the same value after writing and reading.
+/// * an accelerator that refuses the message leaves its bytes unchanged;
+/// * a message that was read has the same value after writing and reading. A compressed message
+///   may instead be too large to write after decompression.
 ///
 /// The bits of the first byte choose the method, gzip compression and the form of the path.
 pub fn check(input: &[u8]) {

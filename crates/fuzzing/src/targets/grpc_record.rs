@@ -1,6 +1,6 @@
 //! Fuzz target of typed gRPC records, which are checked messages in wire form. A handler receives
-//! any bytes as a record if and only if it receives them as JSON. Record and JSON then have the same
-//! values, and are written to the same bytes. The same holds for any JSON.
+//! any bytes as a record if and only if it receives them as JSON, and then with the same values. A
+//! value that can be written as a record is written to the same bytes as its JSON.
 
 use std::sync::{Arc, LazyLock};
 
@@ -44,11 +44,12 @@ const ECHO: FunctionId = FunctionId(0);
 static SCHEMA: LazyLock<Arc<Schema>> =
     LazyLock::new(|| Arc::new(Schema::parse(INTERFACE).expect("a constant")));
 
-/// Reads `input` as a gRPC request, both as a typed record and as JSON. Panics unless both readings
-/// succeed or both fail, have the same values, and are written to the same bytes.
+/// Checks that gRPC messages are handled alike as typed records and as JSON. Panics if a message is
+/// read in one way and refused in the other, if the two ways read different values, or if they write
+/// different bytes. Values that can be written only through JSON are not compared.
 ///
-/// An even first byte means that the other bytes are a protocol-buffers message, an odd one that
-/// they are JSON.
+/// After an even first byte, the other bytes are a protocol-buffers message, which is read and
+/// written. After an odd one, they are a JSON value, which is written.
 pub fn check(input: &[u8]) {
     let Some((first, rest)) = input.split_first() else {
         return;

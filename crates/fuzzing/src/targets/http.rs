@@ -1,5 +1,6 @@
-//! Fuzz target of the HTTP reader: the reader reads or refuses any bytes, and a refusal leaves the
-//! job unchanged. The body of a message that was read survives being sent again.
+//! Fuzz target of the HTTP reader: the reader reads or refuses any bytes. A refusal leaves the
+//! message's job (the envelope that accelerators pass on) unchanged. The body of a message that was
+//! read survives being sent again.
 
 use accelflow_accel::http::HttpCall;
 use accelflow_accel::thrift::Schema;

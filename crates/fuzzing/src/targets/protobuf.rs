@@ -1,6 +1,6 @@
 //! Fuzz target of protocol-buffers messages: any bytes are converted to JSON as a message of a test
 //! interface, or refused. The JSON stays the same when it is converted to a message and back. The
-//! same holds for any JSON that is a message.
+//! bytes can also come from a conversion of JSON to a message.
 
 use std::sync::LazyLock;
 

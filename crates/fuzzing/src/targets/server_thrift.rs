@@ -11,8 +11,8 @@ static SERVER: LazyLock<Running> = LazyLock::new(|| thrift_server(config(), None
 /// Sends `input` to a Thrift server. Panics unless the server answers with whole replies and closes
 /// the connection.
 ///
-/// An even first byte sends the other bytes unchanged, an odd one as messages with valid frame
-/// lengths.
+/// If the first byte is even, the other bytes are sent unchanged; otherwise they are sent as
+/// messages with valid frame lengths.
 pub fn check(input: &[u8]) {
     let bytes = match input.split_first() {
         None => return,

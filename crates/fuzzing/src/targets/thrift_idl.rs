@@ -1,6 +1,6 @@
 //! Fuzz target of the parser of Thrift interfaces: any text is read as an interface, or refused
-//! with a position inside the text. Each function of an interface is found by its name. Its default
-//! values are the same after writing and reading.
+//! with a position inside the text. Each function of an interface is found by its name. The default
+//! values of its arguments and result are the same after writing and reading.
 
 use accelflow_accel::Limits;
 use accelflow_accel::thrift::{Protocol, Schema, struct_from_json, struct_to_json};

@@ -11,8 +11,8 @@ const PROTOCOLS: [Protocol; 2] = [Protocol::Binary, Protocol::Compact];
 
 /// Converts a Thrift struct of SocialNetwork's interface to JSON. Panics unless the struct is
 /// refused with an error message, or its JSON gives the same struct in the binary and the compact
-/// protocol. A compressed body has no fields of the struct: its JSON is `{}`, and is not converted
-/// back.
+/// protocol. Bytes that contain a compressed body instead of the struct's fields become the JSON
+/// `{}`, which may be refused as a struct with missing fields.
 ///
 /// The input is (index of a function; whether the struct holds the function's result instead of its
 /// arguments; whether the protocol is compact instead of binary; bytes of the struct). An index
