@@ -133,8 +133,9 @@ impl<W: Write> SpanWriter<W> {
         self.begins(service, request, at_ns, place);
     }
 
-    /// Records that the message that a request has just sent is the request `callee.1` to the
-    /// service with index `callee.0`. Call it directly after [`SpanWriter::sent`].
+    /// Records that the last message of a request calls a simulated service: the message is request
+    /// `callee.1` to the service with index `callee.0`. Must follow directly after
+    /// [`SpanWriter::sent`] for this message.
     pub fn called(&mut self, service: usize, request: u64, callee: (usize, u64)) {
         let Some(open) = self.open.get(&(service, request)) else {
             return;
@@ -213,9 +214,8 @@ impl<W: Write> SpanWriter<W> {
         self.ends(service, request, at_ns, (wait, false))
     }
 
-    /// Records that the answer to a message of a request has not come until the time-out, `at_ns`
-    /// ns after the start of the simulation. This ends the wait `wait`, whose span is marked as an
-    /// error.
+    /// Records that a request's wait for an answer times out `at_ns` ns after the start of the
+    /// simulation. This ends the wait `wait`, whose span is marked as an error.
     ///
     /// # Errors
     /// The error of writing to the output.

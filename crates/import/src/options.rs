@@ -18,11 +18,12 @@ pub struct Options {
     pub app_share: f64,
     /// The largest number of workload services that one observed operation may become, from 1 to
     /// 64; by default 3. The operation's most common sequence of calls (shape) becomes a service,
-    /// and so do the next most common shapes of requests from outside.
+    /// and so do the next most common shapes of requests from outside, which no service in the
+    /// files has sent. Without `simulate_calls`, all requests count as requests from outside.
     pub shapes: usize,
     /// Whether the rates of an operation's kept shapes add up to the rate of all its requests from
-    /// outside, including those of shapes that are not kept. By default, each kept shape has the
-    /// rate of its own requests.
+    /// outside (see `shapes`), including those of shapes that are not kept. By default, each kept
+    /// shape has the rate of its own requests from outside.
     pub whole_rates: bool,
     /// The form in which the workload describes waits for remote sides; by default quantiles.
     pub waits: Waits,

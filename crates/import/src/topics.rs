@@ -1,4 +1,5 @@
-//! The topics of the findings in an import's report.
+//! The kinds of findings that an import's report counts: what may be found in spans, and what the
+//! import does about it.
 
 use crate::report::{Sure, Topic};
 

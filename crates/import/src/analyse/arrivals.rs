@@ -1,4 +1,4 @@
-//! The times at which requests arrived, of which the rates follow.
+//! The times at which requests arrived, from which the services' request rates are calculated.
 
 use super::sample::Sample;
 

@@ -179,10 +179,10 @@ impl Design {
     /// reduction). The numbers follow from equations (1), (3), (5), (6) and (8).
     ///
     /// L + Q is the time of an offload's transfer and of its wait in the accelerator's queue. L + Q
-    /// counts in C_S only if the host waits for an acknowledgement. In C_L, L + Q and the
-    /// accelerator's time count, with one exception: a remote accelerator whose response the host
-    /// does not need. Its time counts in the latency of the whole application, but not in C_L, the
-    /// latency of the service.
+    /// counts in C_S only if the host waits for an acknowledgement. In C_L, the latency of the
+    /// service, L + Q and the accelerator's time count, with one exception: neither counts for a
+    /// remote accelerator whose response the host does not need. There, both add to the latency of
+    /// the whole application only.
     pub fn coefficients(self) -> (Coefficients, Coefficients) {
         let waits = f64::from(u8::from(self.driver_waits));
         let host = |accelerator, switches| Coefficients {

@@ -10,10 +10,10 @@ const LARGEST: f64 = (1_u64 << 63) as f64;
 /// The costs of one offload of g bytes, on the host and on the accelerator.
 ///
 /// The host would need `cycles_per_byte` g^`complexity` cycles for the work. Moving the data takes
-/// `transfer` cycles for any size, and `transfer_per_byte` cycles for each byte. For a pipelined
-/// interface, `transfer_per_byte` is 0. If the accelerator needs the entire block before it begins,
-/// `transfer` is usually 0. The paper uses only the mean transfer time L ("L is independent of g",
-/// section 3).
+/// `transfer` cycles for any size, plus `transfer_per_byte` cycles for each byte. An accelerator with
+/// a pipelined interface works while data arrive: `transfer_per_byte` is 0. An accelerator that needs
+/// all g bytes before it begins has a transfer time in proportion to g: `transfer` is usually 0. The
+/// paper uses only the mean transfer time L ("L is independent of g", section 3).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Offload {
     /// C_b: the host needs C_b g^`complexity` cycles for g bytes; above 0.

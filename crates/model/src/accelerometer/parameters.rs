@@ -201,8 +201,8 @@ pub const KERNELS_PER_REQUEST: Parameter = whole(
 pub const OWN_WORK: Parameter = spread("simulation.own_work");
 
 /// How the work of a kernel call varies about its mean in a simulation. Used only if the sizes of
-/// offloads are not given. On the accelerator, a given variation of its service times takes
-/// precedence.
+/// offloads are not given. If the accelerator's queue states `service_scv_ratio`, that variation
+/// applies to the accelerator's work instead.
 pub const KERNEL_WORK: Parameter = spread("simulation.kernel_work");
 
 /// The arrival rate of a simulation, as a share of a host's maximum throughput without offloading.

@@ -3,7 +3,7 @@
 
 use std::ops::{Add, Div, Mul};
 
-/// The cycles of one host per second: C of Accelerometer's Table 5, the host's busy frequency.
+/// The cycles that one busy host executes per second: C of Accelerometer's Table 5.
 #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
 pub struct CyclesPerSecond(pub f64);
 

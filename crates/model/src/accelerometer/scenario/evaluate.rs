@@ -31,7 +31,8 @@ impl Scenario {
     /// * an accelerator that cannot keep up with its offloads;
     /// * kernels that describe a shared accelerator differently;
     /// * a [`Kernel::rides_on`] that does not name another kernel, or that names a kernel which
-    ///   itself rides on a kernel; [`Selection::Lucrative`] for one of the two kernels.
+    ///   itself has a `rides_on`;
+    /// * [`Selection::Lucrative`] for a kernel with a `rides_on` or for the kernel that it names.
     pub fn evaluate(&self) -> Result<ScenarioResult, Refusal> {
         outcome_of(self)
     }

@@ -25,8 +25,8 @@ pub struct Losses {
 /// The cause that limits a kernel's speedup most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
-    /// The work of the service outside this kernel (Amdahl's law). Offloading the kernel alone
-    /// reaches at least nine tenths of the ideal gain.
+    /// The work of the service outside this kernel (Amdahl's law). This is the limit if offloading
+    /// the kernel alone reaches at least nine tenths of the ideal gain, `ideal_speedup` - 1.
     RestOfService,
     /// The part of the kernel that stays on the host because its offloads are not selected.
     NotOffloaded,

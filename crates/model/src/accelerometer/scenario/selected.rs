@@ -1,4 +1,4 @@
-//! The selection of offloads by size, for a simulation at any load.
+//! The selection of the offload sizes that go to the accelerator, for the load of a simulation.
 
 use accelflow_parameters::Refusal;
 
@@ -12,14 +12,15 @@ use crate::accelerometer::granularity::Lucrative;
 pub(crate) struct Selected {
     /// The sizes whose offloads all go to the accelerator: those that save cycles.
     pub always: Lucrative,
-    /// The sizes in `always`, and the sizes that save exactly 0 cycles, of whose offloads the share
-    /// `part` goes to the accelerator.
+    /// The sizes in `always`, and the sizes that save exactly 0 cycles. Offloads of the latter go to
+    /// the accelerator only in part, as `part` states.
     pub sometimes: Lucrative,
     /// Of the offloads whose size is in `sometimes` but not in `always`, the share that goes to the
     /// accelerator, from 0 to 1.
     pub part: f64,
-    /// The mean of g^beta over the offloads that go to the accelerator; `None` if none go there or
-    /// sizes are unknown.
+    /// The mean of g^beta over the offloads that go to the accelerator, where g is the offload's
+    /// size in bytes and beta the kernel's complexity exponent. `None` if none go there or sizes
+    /// are unknown.
     pub mean_work: Option<f64>,
 }
 
