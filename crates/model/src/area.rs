@@ -2,7 +2,7 @@
 //!
 //! The areas in the paper are inputs. The model scales them with the number of cores, processing
 //! elements, queue entries, instances and A-DMA engines. At the paper's sizes the model reproduces
-//! every printed area. At other sizes, the area of a part is linear in the quantity that
+//! every printed area. At other sizes, the area of a part is proportional to the quantity that
 //! [`Part::scaling`] states.
 //!
 //! ```

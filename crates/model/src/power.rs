@@ -9,8 +9,8 @@
 //!   utilisation: Fan, Weber and Barroso, ISCA 2007);
 //! * the leakage of the accelerators' hardware for the whole window;
 //! * the dynamic power of each processing element for as long as it is busy;
-//! * an energy for each instruction of a dispatcher and for each byte moved. At its peak rate, a
-//!   dispatcher, queue, A-DMA engine or network then reaches its maximum power;
+//! * an energy for each instruction of a dispatcher and for each byte moved. It is chosen so that a
+//!   dispatcher, queue, A-DMA engine or network has its maximum power at its peak rate;
 //! * under RELIEF, the power of the manager for the whole window.
 //!
 //! ```

@@ -2,8 +2,8 @@
 //! sections 3.3 and 6.1).
 //!
 //! The paper prints three ratios. On 16 cores, private accelerators have 5 times the area and 6
-//! times the power of one that all cores share. In the NIC, which already has a cache and an MMU,
-//! the shared accelerator needs half its area. Absolute areas follow from Optimus Prime: 64 private
+//! times the power of one that all cores share. The shared accelerator takes half as much area in
+//! the NIC, which already has a cache and an MMU. Absolute areas follow from Optimus Prime: 64 private
 //! accelerators have 75 % of a core's area.
 //!
 //! ```

@@ -75,9 +75,11 @@ impl Refusal {
     }
 
     /// Creates the error for the unknown name `name`. `place` states what `name` should name, such
-    /// as `service`. The error's text proposes known names that are spelt like `name`. It also
-    /// lists all names in `known` if there are at most 40, or at most 20 if it has proposals.
-    /// Without proposals, it lists three of more than 40 names.
+    /// as `service`. The error's text proposes names in `known` that are spelt like `name`, and
+    /// lists the names in `known`:
+    ///
+    /// * with proposals, all names if there are at most 20, else none;
+    /// * without proposals, all names if there are at most 40, else the first three.
     pub fn unknown<'k>(
         place: impl Into<String>,
         name: &str,

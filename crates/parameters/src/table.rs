@@ -41,9 +41,9 @@ impl<C> Table<C> {
 
     /// Adds a second spelling for the parameter keys that end in one of `members`, so that a file
     /// can have a section for each member. If `group` is `accelerator` and a member is `TCP`, the
-    /// key `pes.TCP` may also be written `accelerator.TCP.pes`. The last member stands for all
-    /// members without a name of their own: errors for a key with an unknown member propose the key
-    /// of the last member.
+    /// key `pes.TCP` may also be written `accelerator.TCP.pes`. The last member, such as `own`, is
+    /// for all members that are not listed: the error for a key with an unlisted member, such as
+    /// `pes.Hash`, proposes the key of the last member, `pes.own`.
     #[must_use]
     pub const fn with_members(
         self,

@@ -413,8 +413,8 @@ pub struct Swing {
 }
 
 impl Swing {
-    /// The difference between the model's speedup for the input's value in `low` and that for its
-    /// value in `high`. Infinite if the model refuses one of these values.
+    /// The absolute difference between the model's speedup for the input's value in `low` and that
+    /// for its value in `high`. Infinite if the model refuses one of these values.
     pub fn size(&self) -> f64 {
         match (self.low.1, self.high.1) {
             (Some(low), Some(high)) => (high - low).abs(),
@@ -428,11 +428,11 @@ impl Swing {
 /// of its distribution. Any other input varies by the share `around` in both directions: with 0.1
 /// from 90 % to 110 % of its value. But alpha stays at most 1, and n at most all possible offloads.
 ///
-/// Left out are inputs that are infinite or derived from others, and inputs of 0 that are not in
-/// `uncertain`. If alpha, C, n, C_b and sizes are all given (in Accelerometer's symbols), alpha is
-/// derived from the others; if alpha is in `uncertain`, C_b is derived instead. C and beta vary
-/// only if they are in `uncertain`: C has an effect only as n / C, and beta determines the unit of
-/// C_b.
+/// The result leaves out inputs that are infinite or derived from others, and inputs of 0 that are
+/// not in `uncertain`. If alpha, C, n, C_b and sizes are all given (in Accelerometer's symbols),
+/// alpha is derived from the others; if alpha is in `uncertain`, C_b is derived instead. C and beta
+/// vary only if they are in `uncertain`: C has an effect only as n / C, and beta determines the unit
+/// of C_b.
 pub fn tornado(scenario: &Scenario, uncertain: &[Uncertain], around: f64) -> Vec<Swing> {
     let mut swings = Vec::new();
     for (number, kernel) in scenario.kernels.iter().enumerate() {

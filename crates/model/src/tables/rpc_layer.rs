@@ -1,4 +1,5 @@
-//! The inputs of the analytic model of the RPC layer: those of the microservice UniqueId.
+//! The inputs of the analytic model of the RPC layer. Their defaults describe the microservice
+//! UniqueId.
 
 use accelflow_parameters::{Kind, Parameter, Provenance, Row, Table};
 

@@ -62,8 +62,8 @@ impl Scenario {
 /// L: the cycles to move one offload to the accelerator: a fixed part, and a part per byte.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Transfer {
-    /// The cycles to move one offload to the accelerator (L) that do not depend on its size. All
-    /// cycles count here on a pipelined interface, or if only their mean is known.
+    /// The part of L, the cycles to move one offload, that does not depend on the size. This is all
+    /// of L on a pipelined interface, or if only the mean of L is known.
     pub fixed: MeanCycles,
     /// The cycles that each byte of an offload adds; 0 on a pipelined interface.
     pub per_byte: MeanCycles,
@@ -112,12 +112,12 @@ pub enum Queueing {
 pub enum Selection {
     /// All offloads of the kernel go to the accelerator.
     All,
-    /// The kernel's [`offloads`](Kernel::offloads) per second go to the accelerator, out of this
-    /// total per second. Alpha belongs to the total, and is multiplied by the ratio of the two
-    /// rates (Accelerometer, Fig. 20).
+    /// Of this total number of possible offloads per second, the kernel's
+    /// [`offloads`](Kernel::offloads) per second go to the accelerator. Alpha is the kernel's share
+    /// of cycles for the total; it is multiplied by `offloads` / total (Accelerometer, Fig. 20).
     OutOf(OffloadsPerSecond),
-    /// Only the offloads whose size raises the host's throughput; the sizes of the kernel's
-    /// offloads must be given. The value states how alpha is scaled to these offloads.
+    /// Only the offloads of sizes for which offloading raises the host's throughput; the sizes of
+    /// the kernel's offloads must be given. The value states how alpha is scaled to these offloads.
     Lucrative(Scaling),
 }
 

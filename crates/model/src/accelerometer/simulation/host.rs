@@ -58,7 +58,8 @@ pub(super) struct Request {
     pub arrived: Time,
     /// The number of the request's kernel calls that come after `next`.
     pub kernels_left: u32,
-    /// The kernel to offload when the core's present work ends.
+    /// The kernel call to offload when the core's present work ends; `None` if the host's work for
+    /// the request then ends.
     pub next: Option<Piece>,
     /// The number of running offloads that must end before the request can end. Only offloads that
     /// need no response count, and only those to an accelerator of the same machine.

@@ -2,11 +2,11 @@
 //! their queues.
 //!
 //! The equations of Accelerometer add up means. Here the same kernels are simulated. A request
-//! alternates between the service's own work and a kernel, on a core of a host. Each accelerator
-//! takes the kernels from the hosts first come, first served. Waiting threads are switched as the
-//! [`Design`](super::Design) states. The simulation includes effects that the equations leave out:
-//! cores idle when all threads wait, responses wait for a busy core, and a faster host sends more
-//! offloads to the same accelerator.
+//! alternates between the service's own work and a kernel call, on a core of a host. Each
+//! accelerator serves the offloads of all hosts first come, first served. The
+//! [`Design`](super::Design) states when a core switches threads. The simulation includes effects
+//! that the equations leave out: cores idle when all threads wait, responses wait for a busy core,
+//! and a faster host sends more offloads to the same accelerator.
 
 mod engine;
 mod host;

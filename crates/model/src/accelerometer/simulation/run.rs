@@ -37,7 +37,8 @@ pub struct Run {
     /// How the service's own work before each kernel call varies about its mean.
     pub own_work: Spread,
     /// How the work of a kernel call varies about its mean. Used only if the sizes of offloads are
-    /// not given. On the accelerator, the `service_scv` of the queue takes precedence.
+    /// not given. If the accelerator's queue states a `service_scv`, that variation applies to the
+    /// accelerator's work instead.
     pub kernel_work: Spread,
     /// How requests arrive at the hosts.
     pub offered: Offered,

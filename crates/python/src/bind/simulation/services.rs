@@ -1,4 +1,5 @@
-//! The services of workloads: their names, paths and closed-form results.
+//! The services of workloads: their names, their paths, and the mean number of messages of a request
+//! that time out.
 
 use accelflow_scenario::WorkloadRow;
 use accelflow_units::Time;

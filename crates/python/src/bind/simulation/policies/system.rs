@@ -1,4 +1,4 @@
-//! Systems to compare in a simulation that are classes in Python.
+//! Python classes as systems that a simulation compares.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
