@@ -1,4 +1,5 @@
-//! Calls of Python functions on threads that Python does not wait for when it ends.
+//! Calls of Python functions on native threads. Python does not wait for such a thread when the
+//! interpreter ends, so the thread may then still be in a call.
 
 use pyo3::ffi;
 use pyo3::prelude::*;

@@ -111,8 +111,8 @@ impl Operation {
     ///
     /// The release rounds four of the times to microseconds (637, 1,546, 11 and 8 us). It also
     /// gives the total for the busiest kind of accelerator of each application (2,820, 15,456,
-    /// 1,249, 5,912 and 1,470 us). The decimals of the four times are derived: the middle of the
-    /// range that all five totals allow.
+    /// 1,249, 5,912 and 1,470 us). The decimals of the four times are derived from these totals:
+    /// each time is the middle of the range that agrees with all five totals.
     pub const fn compute(self) -> Time {
         let ns = match self {
             Operation::CannyNonMax => 400_000,

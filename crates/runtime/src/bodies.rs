@@ -9,7 +9,7 @@ use crate::terms::Terms;
 /// software or on a device. A *job* is the message that the accelerators process, with its payload
 /// and state.
 ///
-/// If [`Bodies::run`] or [`Bodies::transform`] fails, the job is unchanged.
+/// If [`Bodies::run`], [`Bodies::run_own`] or [`Bodies::transform`] fails, the job is unchanged.
 pub trait Bodies {
     /// Announces a run of `trace`. All steps of the run have the tenant, priority and deadline in
     /// `terms`. Implementations without queues ignore the call.

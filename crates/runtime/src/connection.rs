@@ -18,9 +18,9 @@ pub fn secrets(number: u64) -> [[u8; 32]; 2] {
 }
 
 /// Creates both ends of a connection with fixed addresses and keys, for trying traces: first the
-/// client's end, then the server's. `number` determines addresses, ports and keys. Two numbers
-/// always give different keys ([`secrets`]), and below 57,344,000 also different addresses or
-/// ports.
+/// client's end, then the server's. `number` determines addresses, ports and keys. Different
+/// numbers always give different keys ([`secrets`]). Different numbers below 57,344,000 also give
+/// different addresses or ports.
 ///
 /// The client's address is 10.0.x.y and the server's 10.1.x.y, where x and y are the two low bytes
 /// of `number`: 258 gives 10.0.1.2. Both ends start at the TCP sequence number 1 and the TLS record

@@ -17,9 +17,8 @@ use crate::outcome::{Caller, Conversation, Message, Outcome};
 use crate::peer::{Answers, LoopbackPeer};
 use crate::run_traces::RunTraces;
 
-/// The name of the method that the demo's client has called, in a run that begins with a message
-/// that the service sends. An error subtrace (a trace that reports an error) of such a run replies
-/// to this call.
+/// The name of the method that the demo's client calls before a run that begins with a request of
+/// the service. If an error subtrace (a trace that reports an error) runs, it replies to this call.
 pub const CALLER_METHOD: &str = "ComposePost";
 
 /// Returns the TCP packets of a Thrift call of `method` by the demo's client. They are an input for

@@ -4,11 +4,11 @@
 //!   message, calls the software accelerators of [`accelflow_accel`], and returns the results.
 //! * In [`Pools`], each accelerator has its own workers and passes work directly to the next
 //!   accelerator.
-//! * A [`Peer`] supplies the response that a trace waits for. [`LoopbackPeer`] acts as all peers of
-//!   the SocialNetwork services in this process.
+//! * A [`Peer`] supplies the response that a trace waits for. [`LoopbackPeer`] runs in this process
+//!   and replaces all peers of a SocialNetwork service: cache, database and other services.
 //! * [`run_service`] runs the whole path of a service.
-//! * [`record`](record::record) measures the cost of each step, and [`measure`](measure::measure)
-//!   the cost of offloads.
+//! * [`record`](record::record) measures the cost of each accelerator call of a service, and
+//!   [`measure`](measure::measure) the cost of offloads.
 //!
 //! ```
 //! use accelflow_runtime::{Executor, demo};

@@ -55,8 +55,8 @@ impl TraceLimit {
     /// ends at the time `until`; with `None` it has no time limit.
     ///
     /// # Errors
-    /// [`TenantBusy`] if the tenant is still at its limit at the time `until`; at once if this time
-    /// is in the past.
+    /// [`TenantBusy`] if the tenant is still at its limit at the time `until`. If `until` is in the
+    /// past, the function does not wait.
     pub fn begin(&self, until: Option<Instant>) -> Result<RunningTrace, TenantBusy> {
         let begun = self.gate.pass(until, |running| {
             if running.most > 0 && running.now >= running.most {

@@ -2,9 +2,9 @@
 //! Accelerators (units) load, compute and write back. Scratchpads forward results until the results
 //! are overwritten.
 //!
-//! A unit goes through the phases of a task by itself. It loads one input after another, computes,
-//! and writes the result to memory unless every consumer will read it from the scratchpad. Each
-//! phase ends with an interrupt, and the next phase begins when the manager has served it.
+//! A unit executes a task in phases: it loads one input after another, computes, and writes the
+//! result to memory unless every consumer will read the result from the scratchpad. Each phase ends
+//! with an interrupt. The unit's next phase begins when the manager has served the interrupt.
 
 use std::collections::VecDeque;
 

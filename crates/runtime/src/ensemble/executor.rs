@@ -41,8 +41,8 @@ impl PooledExecutor {
     }
 
     /// Creates an executor that runs the traces in the trace memory `image` in the ensemble
-    /// `pools`. If the ensemble refuses a run, the calling thread runs the trace on software
-    /// accelerators, which the `make` of [`Pools::start`] has created.
+    /// `pools`. If the ensemble refuses a run, the calling thread runs the trace on its own
+    /// software accelerators, for which this function calls the `make` of [`Pools::start`].
     ///
     /// # Errors
     /// The errors of `make`.

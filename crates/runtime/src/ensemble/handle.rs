@@ -19,9 +19,9 @@ pub enum Notification {
     /// The core sleeps until the end of the trace wakes it: the paper's MWAIT-like instruction.
     #[default]
     Wake,
-    /// The core polls the end of the trace without sleeping. This occupies a processor, except while
-    /// other threads are ready to run on it: after a few microseconds, the thread offers them the
-    /// processor between checks.
+    /// The core checks for the end of the trace again and again, without sleeping. This keeps a
+    /// processor busy. After a few microseconds, the thread yields the processor between checks to
+    /// other threads that are ready to run.
     Poll,
     /// The core does other work and checks for the end of the trace once per interval. In this
     /// implementation the thread sleeps between checks.

@@ -34,7 +34,8 @@ impl Pools {
     /// request's own peer. Only the calling thread calls the methods of `peer`, so they may block.
     ///
     /// # Errors
-    /// The errors of [`Pools::enqueue`]. The returned request no longer has its own peer.
+    /// The errors of [`Pools::enqueue`]. The request in [`Refused::request`] then no longer has the
+    /// peer with which it was created.
     pub fn run_with(
         &self,
         image: &Arc<Image>,

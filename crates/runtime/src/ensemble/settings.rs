@@ -79,7 +79,7 @@ pub enum PoolError {
     /// The bodies of the accelerators, their software or devices, could not be created.
     #[error(transparent)]
     Accel(#[from] AccelError),
-    /// The operating system could not start a thread, or not state the usable cores.
+    /// The operating system could not start a thread, or could not tell which cores are usable.
     #[error("cannot start a worker thread: {0}")]
     Thread(#[from] io::Error),
 }

@@ -3,7 +3,7 @@
 //! The protocol of these queues keeps the ensemble free of deadlocks. It is independent of traces,
 //! bodies and clocks, so a model checker can run it unchanged (`docs/ensemble.md`).
 //! [`Station::push`] never waits. [`Station::next`] waits only for input. [`Station::finish`] waits
-//! only while another worker, which waits for nothing, empties the output queue.
+//! only while the output queue is full and another worker empties it; that worker does not wait.
 
 use std::collections::VecDeque;
 

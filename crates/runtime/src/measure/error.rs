@@ -7,7 +7,7 @@ use accelflow_accel::AccelError;
 use crate::ensemble::PoolError;
 
 /// The error of [`measure`](super::measure) and [`measure_chains`](super::measure_chains), which
-/// time software accelerators and offloads to them.
+/// measure the times of software accelerators and of offloads to them.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MeasureError {

@@ -1,4 +1,5 @@
-//! The end of ensembles: on threads of their own, for which the program's end waits.
+//! The shutdown of ensembles. Each ensemble is shut down on a separate thread, and the program waits
+//! for these threads before it ends.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
