@@ -17,7 +17,8 @@ pub struct Message<'a> {
     /// data for any other trace.
     pub bytes: &'a [u8],
     /// Whether a core has already decrypted the bytes, so that TCP and Decr pass them on unchanged. A
-    /// core does so, for example, if the end of the message is inside a TLS record.
+    /// core decrypts, for example, a message that ends inside a TLS record, since Decr would also
+    /// decrypt the part of the next message in this record.
     pub opened: bool,
     /// The data format of the bytes, if they are application data.
     pub format: Format,
@@ -104,8 +105,8 @@ pub struct Conversation {
 pub struct Caller {
     /// The header of the client's request, to which an error subtrace replies.
     pub call: ThriftCall,
-    /// The connection to the client. Unusable after a failure within an error subtrace, since
-    /// encrypted records may not have been sent.
+    /// The connection to the client. Unusable after a failure within an error subtrace, since its
+    /// TLS sequence number may count records that were never sent.
     pub session: Session,
 }
 

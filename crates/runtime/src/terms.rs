@@ -23,7 +23,7 @@ pub struct Terms {
     /// The urgency of the run. It matters only under
     /// [`DispatchPolicy::Priority`](crate::DispatchPolicy::Priority).
     pub priority: Priority,
-    /// The deadline of the run; `None` for no deadline. A step that ends after its deadline is
-    /// counted, not dropped.
+    /// The deadline of the run; `None` for no deadline. The ensemble derives a deadline for each
+    /// step from it. A step that ends after the step's deadline is counted, not dropped.
     pub due: Option<Instant>,
 }

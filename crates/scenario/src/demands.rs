@@ -77,13 +77,13 @@ pub struct OperationDemand {
     pub count: f64,
     /// The total time of a request's operations of the accelerator if a core executes them, in ns.
     pub core_ns: f64,
-    /// The total time of those operations that the accelerator executes, in ns.
+    /// The total time of those of a request's operations that the accelerator executes, in ns.
     pub accelerator_ns: f64,
-    /// The mean number of these operations that a core executes because the chip lacks an
-    /// accelerator: from a trace's first call of a missing accelerator on, a core executes the rest
-    /// of the trace.
+    /// The mean number of a request's operations of the accelerator that a core executes because
+    /// the chip lacks an accelerator: from a trace's first call of a missing accelerator on, a core
+    /// executes the rest of the trace.
     pub on_core: f64,
-    /// The part of `core_ns` that is the time of the operations `on_core`.
+    /// The part of `core_ns` that belongs to the operations counted in `on_core`.
     pub on_core_ns: f64,
 }
 
@@ -108,7 +108,7 @@ pub struct ChainDemand {
     /// The number of operations that a core executes on this chip, as in
     /// [`OperationDemand::on_core`].
     pub on_core: f64,
-    /// The part of `core_ns` that is the time of the operations `on_core`.
+    /// The part of `core_ns` that belongs to the operations counted in `on_core`.
     pub on_core_ns: f64,
 }
 

@@ -1,5 +1,5 @@
-//! What a simulation takes of arrivals that a workload's file states: of lists and tables that may
-//! be longer or shorter than it.
+//! The part of a workload file's arrivals that a simulation uses. The file may list arrival times,
+//! or state a table of rates; both may be longer or shorter than the simulation.
 
 use accelflow_sim::compare::Comparison;
 use accelflow_workload::arrivals::ArrivalProcess;

@@ -40,8 +40,8 @@ pub struct Resolved {
     /// The mean request rate over the services of the workload, in requests per second.
     pub rate_rps: f64,
     /// How the rates of the services differ: `equal` (they do not), `own` (in proportion to the
-    /// rates that the workload states), or the name of a set of rates in the workload. Without
-    /// effect, and `equal`, if `rates_rps` states the rates.
+    /// rates that the workload states), or the name of a set of rates in the workload. If
+    /// `rates_rps` states the rates, the value is `equal` and has no effect.
     pub rates: String,
     /// The request rate of each service, in requests per second, by the service's name; empty
     /// unless the scenario gives rates by service.
@@ -50,11 +50,12 @@ pub struct Resolved {
     /// The source of the facts that branches of traces test.
     #[serde(with = "choice")]
     pub facts: FactSource,
-    /// The number of simulated requests to each service, warm-up included; with `by_rate`, this
-    /// number for a service with the mean rate.
+    /// The number of simulated requests to each service, warm-up included. With `by_rate`, a service
+    /// with the mean rate gets this number, and any other service a number in proportion to its
+    /// rate.
     pub requests: u64,
     /// The length of the warm-up: the number of first requests to each service that results do not
-    /// count; with `by_rate`, this number for a service with the mean rate.
+    /// count. With `by_rate`, the number is in proportion to the service's rate, as in `requests`.
     pub warmup_requests: u64,
     /// Whether the number of requests to each service is in proportion to the service's rate. All
     /// services then run for the same simulated time.

@@ -58,7 +58,7 @@ pub struct Scenario {
     /// equal.
     pub rates: Option<String>,
     /// The request rate of each simulated service, in requests per second, by the service's name.
-    /// It replaces rate_rps and rates. Empty: rate_rps and rates apply.
+    /// rate_rps and rates must then be left out. Empty: rate_rps and rates apply.
     #[schemars(extend("additionalProperties" = {
         "type": "number", "minimum": MIN_RATE_RPS, "maximum": MAX_RATE_RPS
     }))]
@@ -70,13 +70,14 @@ pub struct Scenario {
     #[serde(with = "choice::open")]
     #[schemars(with = "Option<ByName<FactSource>>")]
     pub facts: Option<FactSource>,
-    /// The number of simulated requests to each service; with by_rate, this number for a service
-    /// with the mean rate. Results do not count the first requests, the warm-up.
+    /// The number of simulated requests to each service. With by_rate, a service with the mean rate
+    /// gets this number, and any other service a number in proportion to its rate. Results do not
+    /// count the first requests, the warm-up.
     #[schemars(range(min = MIN_REQUESTS, max = MAX_REQUESTS))]
     pub requests: u64,
     /// The length of the warm-up: the number of first requests to each service that results do not
-    /// count; with by_rate, this number for a service with the mean rate. Null: a tenth of the
-    /// requests.
+    /// count. With by_rate, the number is in proportion to the service's rate, as in requests.
+    /// Null: a tenth of the requests.
     #[schemars(range(max = MAX_REQUESTS))]
     pub warmup: Option<u64>,
     /// Whether the number of requests to each service is in proportion to the service's rate. All

@@ -1,6 +1,6 @@
 //! Measures the cost of an offload to the ensemble and the times of the software accelerators on
-//! this machine: the inputs A, o0, L and o1 of Accelerometer's equations (Sriraman and Dhanotia,
-//! ASPLOS 2020, Table 5).
+//! this machine. These are the inputs of Accelerometer's equations (Sriraman and Dhanotia, ASPLOS
+//! 2020, Table 5): A (speedup of the accelerator), o0 (setup), L (transfer), o1 (thread switch).
 //!
 //! The host is one core, and the ensemble's workers are on another. Each round measures the
 //! software accelerators on both cores, offloads to accelerators that do nothing, and thread

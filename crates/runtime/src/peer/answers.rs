@@ -11,7 +11,8 @@ use accelflow_workload::services::Chain;
 pub struct Answers {
     /// The seed from which the contents of messages are generated ([`accelflow_accel::messages`]).
     pub seed: u64,
-    /// Which of the contents to use: `seed` generates a sequence of them, counted from 0.
+    /// The index, counted from 0, of the message contents to use out of the sequence that `seed`
+    /// generates.
     pub index: u64,
     /// The JSON document that all reads of cache and database return, and the body of all HTTP
     /// responses. Empty stands for `{}`.
