@@ -15,8 +15,7 @@ use crate::choice;
 pub enum Source {
     /// One of the built-in suites, by name.
     Suite(#[serde(with = "choice")] Suite),
-    /// The content of a workload file, in which the files that it names are replaced by their
-    /// contents.
+    /// The content of a workload file. The contents of the files that it names replace their names.
     File(Box<Workload>),
 }
 

@@ -45,8 +45,9 @@ impl Checked {
     ///
     /// # Errors
     /// [`ScenarioError`] for several systems or chips, an unknown service or request, a percentile
-    /// out of range, or a scenario that the simulator cannot run. Also for a percentile if all
-    /// services together have more than [`MAX_SAMPLES`](crate::MAX_SAMPLES) requests.
+    /// out of range, or a scenario that the simulator cannot run. A percentile is also refused if
+    /// all services together have more than [`MAX_SAMPLES`](crate::MAX_SAMPLES) requests, since
+    /// the first simulation stores the response time of each request.
     pub fn watch(
         &self,
         service: &str,

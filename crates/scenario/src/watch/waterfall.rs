@@ -25,7 +25,8 @@ pub struct Waterfall {
     pub ended: Time,
     /// Whether the response is an error.
     pub error: bool,
-    /// Whether the request ended without a response, because a message did not come.
+    /// Whether the request ended without a response, because an awaited message did not arrive in
+    /// time or was refused for lack of memory.
     pub timed_out: bool,
     /// The pieces of the request's time up to its end, in the order of their starts. Pieces of
     /// parallel traces overlap in time. A wait that would last beyond the end of the request is cut

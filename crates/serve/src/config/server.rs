@@ -138,12 +138,12 @@ pub struct Config {
     /// may be larger. A request waits if its response is not expected to fit. Default 64 MiB, 4
     /// times the largest message.
     pub max_unsent_bytes: usize,
-    /// The number of threads that gRPC requests of all connections share. As many further threads
-    /// are reserved for connections that have no running request, and one more thread per tenant
-    /// for tenants that have no running request. At most 64 times this number of requests wait for
-    /// a thread. Default 64 (assumed), so that blocking handlers leave threads for others. With 0,
-    /// each connection's thread runs its requests one after the other. That saves two thread
-    /// switches per request, but handlers should not block.
+    /// The number N of threads that run the gRPC requests of all connections. A further N threads
+    /// are reserved for connections without a running request, and one thread per tenant for
+    /// tenants without a running request. At most 64 N requests wait for a thread. Default 64
+    /// (assumed), so that blocking handlers leave threads for others. With 0, each connection's
+    /// thread runs its requests one after the other. That saves two thread switches per request,
+    /// but handlers should not block.
     pub handler_threads: usize,
     /// Whether glibc overwrites memory that the process frees, from the server's start on. This
     /// includes memory of C libraries and of an interpreter, which no allocator in Rust reaches,
@@ -168,8 +168,8 @@ pub struct Config {
     /// Whether the ensemble reports errors of a handler's storage accesses and calls directly to
     /// the handler's client, with the error subtraces of T6, T7 and T10 (AccelFlow, section IV.B).
     /// The handler then learns that its client was already answered. A Thrift client gets the
-    /// error's text. It gets an exception that a called service declares only if the handler's
-    /// function declares this exception too; otherwise only the handler gets the exception. A gRPC
+    /// error's text. An exception that the called service declares goes to the Thrift client only
+    /// if the handler's function declares this exception too, and otherwise to the handler. A gRPC
     /// client gets the error's text and a status: that of the failed gRPC call, NOT_FOUND for data
     /// that storage does not have, else INTERNAL. Default false: only the handler gets the error.
     pub errors_to_caller: bool,
