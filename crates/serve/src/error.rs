@@ -55,7 +55,7 @@ pub enum ServeError {
     /// The software of the accelerators cannot be created with these settings.
     #[error(transparent)]
     Accel(#[from] AccelError),
-    /// A handler or setting is given for a function that the interface does not have.
+    /// A handler or setting is given for a name that no function of the interface has, or several.
     #[error("handler '{name}': {error}")]
     Handler {
         /// The name of the function for which a handler or setting was given.

@@ -15,12 +15,14 @@
 //! Handlers call other services with a [`Client`] or a [`GrpcClient`]. T9 sends the call, and T10
 //! receives the response.
 //!
-//! The core does the work that a trace cannot do. It decrypts TLS records in which one message ends
-//! and the next begins, repeats the work of a failed accelerator, and reports to a client why its
-//! request was refused. [`Running::metrics`] counts each case by its reason.
+//! The thread that runs a trace also does the work that the trace cannot do, without accelerators.
+//! It decrypts TLS records in which one message ends and the next begins, repeats the work of a
+//! failed accelerator, and reports to a client why its request was refused. [`Running::metrics`]
+//! counts each case by its reason.
 //!
-//! `config` has the settings of both ends of a connection, `server` and `client`. They share
-//! `transport` (sockets, TLS, HTTP/2, the framing of gRPC) and `memory` (buffers and wiping).
+//! The modules `server` and `client` are the two ends of a connection, and `config` has their
+//! settings. Both use `transport` (sockets, TLS, HTTP/2, the framing of gRPC) and `memory` (buffers
+//! and wiping).
 //! `handler` is the application's side of a server. `observe` has metrics, spans, recordings and
 //! error reports for operators. `traces` checks and links custom traces of a service.
 //!

@@ -1,5 +1,4 @@
-//! Results of functions that are encoded as records (messages in their wire form) instead of JSON
-//! text.
+//! Encodes the results of functions as records (messages in their wire form) instead of JSON text.
 
 use std::sync::Arc;
 

@@ -42,8 +42,9 @@ pub struct Request<'a> {
     /// The DNS names, in lower case, and URIs that the client's certificate proves. Empty if the
     /// server does not require client certificates.
     pub peer_identities: &'a [String],
-    /// The index of the core, or of the steered worker, that LdB chose for the request; `None` if
-    /// the receiving trace has no LdB.
+    /// The index of the core that LdB chose for the request, or with
+    /// [`Steering`](crate::Steering) that of the worker thread; `None` if the receiving trace has
+    /// no LdB.
     pub core: Option<usize>,
     /// The client's deadline for the answer; `None` if the client set none. Only gRPC clients can
     /// set one. The handler's calls to other services inherit it.
@@ -110,8 +111,9 @@ impl<'a> Request<'a> {
     ///
     /// # Errors
     /// [`HandlerError::Internal`] if the seed does not fit the interface's arguments. For gRPC,
-    /// also if the value borrows text that is not in the message, such as the name of an enum's
-    /// value; only [`Request::read`] can read such values.
+    /// also if the value borrows text that only the JSON form of the message has, such as the name
+    /// of an enum's value. [`Request::read`] can read such values, since it then converts the
+    /// message to JSON.
     pub fn read_seed<S: DeserializeSeed<'a>>(&self, seed: S) -> Result<S::Value, HandlerError> {
         if let Some(Arguments { record, .. }) = self.record {
             return record.read_seed(self.arguments, seed).map_err(unfit);

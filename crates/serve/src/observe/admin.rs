@@ -1,8 +1,8 @@
 //! The operators' port, which serves metrics and recordings over HTTP/1.1.
 //!
-//! A separate thread answers requests, one per connection, on a bounded number of connections. A
-//! POST to `/traces/reload`, without a body, makes the server reload its trace file. There is no
-//! access control, so clients should not be able to reach the port.
+//! One thread serves all connections of the port. A connection has one request, and the number of
+//! open connections is bounded. A POST to `/traces/reload`, without a body, makes the server reload
+//! its trace file. There is no access control, so clients should not be able to reach the port.
 
 use std::convert::Infallible;
 use std::net::{SocketAddr, TcpListener};

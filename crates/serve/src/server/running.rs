@@ -107,11 +107,11 @@ impl Running {
     /// or refuses SLOs. The new SLO replaces the tenant's current one.
     ///
     /// # Errors
-    /// [`TenantError::Slo`] if the SLO is refused, with the remaining capacity.
-    /// [`TenantError::Unmeasured`] if the SLO has no accelerator time and the server cannot predict
-    /// this time. [`TenantError::Unknown`] if no tenant has the name.
-    /// [`TenantError::NoControlPlane`] if the server has no control plane. The tenant then keeps
-    /// its current SLO.
+    /// After each error, the tenant keeps its current SLO. [`TenantError::Slo`], with the remaining
+    /// capacity, if the SLO is refused. [`TenantError::Unmeasured`] if `slo` does not give the
+    /// accelerator time of a request ([`TenantSlo::time`]) and the server cannot predict this time.
+    /// [`TenantError::Unknown`] if no tenant has the name. [`TenantError::NoControlPlane`] if the
+    /// server has no control plane.
     pub fn set_slo(&self, tenant: &str, slo: TenantSlo) -> Result<(), TenantError> {
         self.controlled(tenant)?.promise(tenant, slo)
     }
@@ -125,17 +125,18 @@ impl Running {
         self.controlled(tenant)?.release(tenant)
     }
 
-    /// Returns the status of each tenant: the SLO, the accelerator time that the tenant used, and
-    /// how many of the control plane's periods missed the SLO. The last entry is for connections
-    /// without a tenant. Empty if the server has no control plane.
+    /// Returns the status of each tenant: the SLO, the accelerator time that the tenant recently
+    /// used (in seconds per second), and in how many of the control plane's periods the SLO was
+    /// missed. The last entry is for connections without a tenant. Empty if the server has no
+    /// control plane.
     pub fn slo_status(&self) -> Vec<TenantStatus> {
         let controlled = self.shared.admission.controlled.as_ref();
         controlled.map_or_else(Vec::new, |controlled| controlled.status())
     }
 
     /// Returns the page `/slo` of the operators' port as JSON: the status of
-    /// [`Running::slo_status`] and the accelerator time that is not promised yet. `None` without a
-    /// control plane.
+    /// [`Running::slo_status`] and the accelerator time that is not promised yet, in seconds per
+    /// second. `None` without a control plane.
     pub fn slo_page(&self) -> Option<String> {
         let controlled = self.shared.admission.controlled.as_ref();
         controlled.map(|controlled| controlled.page().to_string())
@@ -183,9 +184,8 @@ impl Running {
     /// connections use the new ones. Open connections go on, and no request is lost.
     ///
     /// # Errors
-    /// [`ServeError::Setting`] for a server that was started without TLS, and for an `identity`
-    /// that asks clients for certificates if the server's did not, or does not ask if the server's
-    /// did.
+    /// [`ServeError::Setting`] for a server that was started without TLS. Also if only one of the
+    /// server's first identity and `identity` asks clients for certificates.
     pub fn set_tls(&self, identity: TlsIdentity) -> Result<(), ServeError> {
         let slot = self.shared.admission.identity.as_ref();
         let allowed = "must be None, since the server was started without TLS";
@@ -198,16 +198,17 @@ impl Running {
     /// most common path, and the facts (values that branches of traces test) of all requests whose
     /// paths have as many phases and chains of traces as that one. `services` has pairs of a
     /// function's name, such as `Service.method`, and the name that its service gets in the
-    /// recording. `machine` and `date` are stored in the recording. Requests over connections
-    /// without TLS are recorded too, but with traces that no service of the simulator has, so the
-    /// simulator cannot use them.
+    /// recording. `machine` (free text) and `date` (`YYYY-MM-DD`) are stored in the recording.
+    /// Requests over connections without TLS are recorded too, but with traces that no service of
+    /// the simulator has, so the simulator cannot use them.
     ///
     /// The cost of TCP is that of its accelerator call plus the processor time of the system calls.
     /// The cost of a handler is the wall time of its call. If the handler started traces, its cost
     /// is instead the processor time of its thread before, between and after the traces.
     ///
     /// # Errors
-    /// [`RecordingError`] if recording is off, or a function has had no successful request.
+    /// [`RecordingError`] if recording is off, a function has had no successful request, or the
+    /// date or the name of a service is not allowed.
     pub fn recording(
         &self,
         services: &[(&str, &str)],

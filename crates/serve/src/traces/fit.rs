@@ -1,8 +1,8 @@
-//! The check that a trace receives or sends messages as the setting that names it requires, on
-//! every path.
+//! Checks that a trace does its task on every path: that it receives or sends messages. The setting
+//! that names the trace determines the task.
 //!
-//! Each layer of a message has an accelerator that removes or adds it. The check follows all
-//! branches and tracks which layers are left.
+//! Each protocol layer of a message has an accelerator that removes it and one that adds it. The
+//! check follows all branches and tracks which layers are left.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -128,8 +128,8 @@ pub enum FitFault {
         /// The accelerators that messages of this connection need, in order.
         order: String,
     },
-    /// A change of format (`trans`), a compression or a custom accelerator, named here, is at a
-    /// place where the payload is not application data.
+    /// The step of this name is at a place where the payload is not application data. The step is a
+    /// change of format (`trans`), Cmp, Dcmp or a custom accelerator.
     #[error(
         "{0}: must be where the payload is application data: after Dser of a received message, or \
          before Ser of a sent one"
@@ -176,7 +176,7 @@ pub enum FitFault {
     #[error("a fork would send more than one message: use a join instead")]
     Forks,
     /// A trace continues with the error subtrace of this name, which answers the client of the
-    /// request being handled. Only the server does so.
+    /// request being handled. This is not allowed, since the server itself sends such errors.
     #[error(
         "'{0}' answers the service's caller: must not follow this trace; the server itself sends \
          errors to its caller if errors_to_caller is on"

@@ -79,8 +79,8 @@ impl BalancingPolicy for NextCore {
 }
 
 /// A [`Peer`] (other end of a connection) for traces that do not wait for responses, such as those
-/// that receive or answer a request. Waiting for a response from this peer fails. The connections
-/// that the peer lends have an empty [`Session`], without state of TCP or TLS.
+/// that receive or answer a request. Waiting for a response from this peer fails. A trace gets an
+/// empty [`Session`] from this peer, without state of TCP or TLS.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SocketPeer;
 

@@ -1,5 +1,5 @@
-//! Fair queueing of gRPC requests: tenants share the threads of handlers, and the connections of a
-//! tenant share the tenant's part.
+//! Fair queueing of gRPC requests: tenants share the threads that run handlers, and the connections
+//! of a tenant share the tenant's threads.
 //!
 //! A request occupies a thread until its handler returns, and that time is not known in advance. So
 //! the next request is taken from the tenant or connection with the fewest threads now, and among

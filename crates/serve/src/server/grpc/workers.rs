@@ -1,11 +1,13 @@
 //! The threads that run the traces and handlers of gRPC requests.
 //!
 //! A client has one connection for all its calls, and handlers may block, so requests are not
-//! answered on the connection's thread. There are as many threads as concurrent requests, up to a
-//! limit. Beyond it, requests wait in a fair and bounded queue. The same number of threads again is
-//! reserved for connections that have no thread, so that one client's blocking handlers do not
-//! delay other clients. One more for each tenant is reserved for tenants that have no thread, since
-//! a tenant may have any number of connections.
+//! answered on the connection's thread. Each concurrent request has a thread, up to a limit.
+//! Further requests wait in a fair and bounded queue.
+//!
+//! Beyond the limit, as many threads again run only requests of connections for which no other
+//! thread runs now, so that one client's blocking handlers do not delay other clients. A tenant
+//! with many connections could occupy these threads too. So one further thread per tenant runs only
+//! requests of tenants for which no other thread runs now.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

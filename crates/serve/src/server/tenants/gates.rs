@@ -5,8 +5,8 @@
 //! certificates. An arrived message waits on its connection's thread until the tenant's buckets
 //! have the tokens, before T1 runs. Meanwhile nothing more is read from that connection, so a flood
 //! stays in the sender's buffers. In ARCUS, too, queues are in the senders' memory. ARCUS's
-//! arbiter, which admits a segment every 4 ns, has no counterpart here, since the operating system
-//! schedules threads.
+//! arbiter, which admits a segment of a message every 4 ns, has no counterpart here, since the
+//! operating system schedules threads.
 
 use std::net::IpAddr;
 use std::sync::Arc;
