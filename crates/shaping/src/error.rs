@@ -25,7 +25,8 @@ pub enum ShapingError {
         /// The register's value as it was given.
         value: u64,
     },
-    /// The rate cannot be reached with the size of the token bucket.
+    /// The rate is not above 0, too low for the longest interval between refills, or out of reach
+    /// of refills that fit the token bucket.
     #[error(
         "rate = {tokens_per_s} tokens/s with a bucket of {bucket} tokens: must be above 0, give \
          at least one token in {} cycles, and be reachable within 1 % by refills that fit the \

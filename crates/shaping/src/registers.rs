@@ -175,8 +175,8 @@ impl Registers {
     /// Returns the highest sustained rate at the clock frequency `clock`, in tokens per second.
     ///
     /// A flow that always has messages to send reaches this rate if no refill overflows the bucket.
-    /// For that, the bucket needs room for a refill on top of left-over tokens, which are too few
-    /// for the flow's next message.
+    /// A refill fits if the bucket also has room for the tokens left over before it, which are too
+    /// few for the flow's next message.
     pub fn tokens_per_s(self, clock: Frequency) -> f64 {
         let tokens = u128::from(self.tokens_per_interval()) * u128::from(clock.as_hz());
         tokens as f64 / f64::from(self.interval)

@@ -128,7 +128,8 @@ pub struct Comparison<'c> {
 impl Comparison<'_> {
     /// Returns the number of requests that statistics count for the service with index `service` in
     /// the plan: all requests from clients except the warm-up. For a service that only other services
-    /// call, the number is an estimate: that of a service with its factor of the rate.
+    /// call, the result is [`Comparison::requests`] minus [`Comparison::warmup`], or 0 with
+    /// [`Comparison::by_rate`].
     pub fn counted(&self, service: usize) -> u64 {
         let (requests, warmup) = match self.planned(service) {
             (0, 0) => [self.requests, self.warmup]

@@ -112,9 +112,9 @@ impl ControlPlane {
         &self.tenants
     }
 
-    /// Returns the share of the free capacity that the tenants without promises together may use: 1
-    /// or, for some time after a missed promise, less. The free capacity is the part that tenants
-    /// with promises do not need at present.
+    /// Returns the share of the free capacity, 0.001 to 1, that all tenants without promises
+    /// together may use. A period with a missed promise halves this share, and every other period
+    /// raises it by 0.05. The free capacity is what tenants with promises do not need at present.
     pub fn eased(&self) -> f64 {
         self.eased
     }

@@ -10,11 +10,13 @@ use super::slo::{Slo, seconds};
 pub enum Verdict {
     /// The tenant has no promise.
     NoPromise,
-    /// The promise has been kept.
+    /// The promise has been kept: at most the allowed share of periods or requests missed it.
     Kept,
-    /// There have been too few periods or requests to tell whether the promise is kept.
+    /// There have been too few periods or requests to tell whether the promise is kept: the
+    /// allowed share is less than one period or request so far.
     TooShort,
-    /// The promise has been missed.
+    /// The promise has been missed in more than one period or request, and more than the allowed
+    /// share.
     Missed,
 }
 
@@ -63,9 +65,9 @@ pub struct TenantStatus {
     /// Number of periods since the promise was made.
     pub periods: u64,
     /// Number of periods since the promise was made in which the promised rate was missed. A period
-    /// counts as missed if all of this holds: requests of the tenant wait at its end, the tenant
-    /// got less than promised in it, and the shortfall since the tenant's requests began to wait is
-    /// more than one request. Shortfalls of up to 1 % are allowed.
+    /// counts as missed if all of this holds: requests of the tenant wait at the end of the period,
+    /// the tenant got less than 99 % of its promise in the period, and the shortfall below 99 %
+    /// since the tenant's requests began to wait is more than one request.
     pub missed: u64,
     /// Number of requests that ended since the promise was made.
     pub requests: u64,

@@ -1,8 +1,8 @@
 //! A limit on how often the peer of a TLS connection may renew its keys.
 //!
-//! A key update costs its sender a record, and its receiver new keys and an answer if the sender
-//! asks for one. TLS requires one after 2^24.5 records (RFC 8446, section 5.5), and some libraries
-//! send one every few minutes; the standard allows any number.
+//! A key update costs its sender one record. Its receiver has to derive new keys, and to answer if
+//! the sender asks for an answer. TLS requires a key update after 2^24.5 records (RFC 8446, section
+//! 5.5), and some libraries send one every few minutes. The standard does not limit their number.
 
 use std::time::{Duration, Instant};
 

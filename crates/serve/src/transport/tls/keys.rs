@@ -1,4 +1,4 @@
-//! The record keys of Encr and Decr, from the secrets of a TLS handshake.
+//! Converts the secrets of a TLS handshake to the record keys of Encr and Decr.
 
 use accelflow_accel::tls::{CipherSuite, RecordKeys, TlsSession};
 use rustls::{ConnectionTrafficSecrets, ExtractedSecrets};

@@ -1,7 +1,7 @@
 //! TLS 1.3: rustls performs the handshake, and then Decr and Encr process the records.
 //!
-//! After the handshake, rustls exports the traffic keys, as for a kernel or a device that encrypts
-//! records. rustls keeps the secrets from which later keys are derived in a key update.
+//! After the handshake, rustls exports the traffic keys, as it does for TLS in the operating
+//! system's kernel. rustls keeps the secrets from which a key update derives new keys.
 
 pub(crate) mod accept;
 pub(crate) mod alerts;
