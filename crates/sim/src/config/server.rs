@@ -81,10 +81,10 @@ impl Config {
 
     /// Returns the time of an operation on the accelerator `accel`: `on_core`, its time on a core
     /// of the base server, divided by the accelerator's speedup. If the accelerator has a fixed
-    /// time per operation, returns the fixed time instead. The speedup is the mean that the chip
-    /// states. Its dependence on payload sizes
+    /// time per operation, returns the fixed time instead. The speedup is that of the chip
+    /// ([`speedup`](super::AcceleratorConfig::speedup)). Its dependence on payload sizes
     /// ([`speedup_half`](super::AcceleratorConfig::speedup_half)) is ignored, and so is a speedup
-    /// that a workload states.
+    /// that a workload gives a custom accelerator.
     pub fn accelerated(&self, accel: Accel, on_core: Time) -> Time {
         let by_speedup = || on_core.scale(1.0 / self.accelerator.speedup[accel.index()]);
         self.fixed(accel).unwrap_or_else(by_speedup)

@@ -102,7 +102,7 @@ pub struct Waiting {
     pub service: u16,
     /// ID of the tenant that sent the entry's request.
     pub tenant: u16,
-    /// Priority of the entry's request; higher goes first.
+    /// Priority of the entry's request; a higher value is more urgent.
     pub priority: u8,
     /// Time at which the entry's request arrived at the server.
     pub arrived: Time,

@@ -145,22 +145,23 @@ pub enum HardwareEvent {
     },
     /// The length of this queue has changed to this number of entries.
     Length(Queue, usize),
-    /// A strand of the request goes on from where another strand has come to: it begins there, or
-    /// has waited for it. The stretches of `after` until now precede those of `strand` that follow.
+    /// Strand `strand` of the request starts now because of strand `after`, or has waited for it
+    /// until now. On the critical path, the stretches of `after` up to now come before the later
+    /// stretches of `strand`.
     Continues {
-        /// The strand that goes on.
+        /// The strand that starts, or has waited.
         strand: Strand,
-        /// The strand from which it goes on.
+        /// The strand that has caused the start, or has ended the wait.
         after: Strand,
     },
 }
 
-/// A strand of a request: work and waits that follow one another. The strands of a request run in
-/// parallel; their stretches of time are [`HardwareEvent::Spends`].
+/// A strand of a request: a sequence of work and waits. The strands of a request run in parallel.
+/// [`HardwareEvent::Spends`] reports their stretches of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Strand {
-    /// The path of the request itself, to whose end its response comes: application logic, and of
-    /// chains the last to end. [`Execution::job`] of its stretches is `None`.
+    /// The request itself, up to its response: the stretches whose [`Execution::job`] is `None`,
+    /// such as application logic. After chains, it continues from the one that ended last.
     Request,
     /// The running trace with this ID ([`Execution::job`]).
     Trace(u32),
@@ -206,8 +207,8 @@ pub enum CoreWork {
     Exception,
     /// A trace, or the rest of a trace, that the core executes in software.
     Software,
-    /// A notification that a trace has ended, or other work that no trace waits for: an interrupt,
-    /// or the start of a fork's arms.
+    /// Work that no trace waits for: a notification that a trace has ended, a decision whose trace
+    /// waits for a message anyway, or the hand-over of a fork's or join's arms to accelerators.
     Notice,
     /// A poll of the queue in memory through which accelerators send messages to the core (Cohort).
     Poll,

@@ -19,8 +19,9 @@ pub struct ReliefConfig {
     /// Who resolves branches, transforms payloads, and moves payloads that are larger than a queue
     /// entry can hold: a core or the manager.
     pub fallback: FallbackTo,
-    /// Whether the manager is visited again when a core, after such work, submits the rest of the
-    /// chain. It applies to RELIEF and PerAccTypeQ, whose cores submit chains to the manager.
+    /// Whether the manager gets a further task when a core has resolved a branch, transformed a
+    /// payload or moved a large one, and submits the rest of the chain. This applies to RELIEF and
+    /// PerAccTypeQ, whose cores submit chains to the manager.
     pub resubmission: Resubmission,
 }
 
@@ -29,17 +30,18 @@ pub struct ReliefConfig {
 /// hardware manager.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FallbackTo {
-    /// The request's core does this work when the manager interrupts the core.
+    /// The request's core, which the manager interrupts.
     Core,
-    /// The manager does this work itself.
+    /// The manager itself.
     Manager,
 }
 
-/// Whether the rest of a chain that a core submits after a fallback visits the manager.
+/// Whether the manager gets a further task when a core submits the rest of a chain, after the manager
+/// had interrupted the core ([`FallbackTo::Core`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resubmission {
-    /// No: the manager knows the chain from the visit that interrupted the core.
+    /// No: the manager already knows the chain for which it interrupted the core.
     Known,
-    /// Yes: the manager accepts the rest like a new chain.
+    /// Yes: the same task as for a new chain.
     Visit,
 }

@@ -100,7 +100,7 @@ pub(super) const ROWS: &[Row<Config>] = &[
                 Choice::named(
                     0.0,
                     "known",
-                    "no visit: the manager knows the chain from the visit that interrupted the core",
+                    "no visit: the manager already knows the chain for which it interrupted the core",
                 ),
                 Choice::named(
                     1.0,
