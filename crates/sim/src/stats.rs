@@ -80,7 +80,7 @@ pub enum Part {
     /// Data transfers, waits for A-DMA engines, and notifications on their way to a core.
     Communication,
     /// Waits for messages from remote sides, pauses before retries and repeated messages, and the
-    /// time at the client if a recording has it.
+    /// part of the response time that a recording states to pass at the client.
     Remote,
     /// Waits for processing elements, for entries of queues, for cores that do other work, and for
     /// the traffic shapers and limits of tenants.
@@ -385,10 +385,10 @@ pub struct TenantStats {
 /// completed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Saturation {
-    /// The name of the limiting resource. It is the busiest of those whose backlog grew or whose
-    /// queues were full. If there are none, it is the one with the longest queue. The name is
-    /// `manager's queue` instead if that resource was busy for less than half of the window, and a
-    /// queue that all accelerators share turned operations away.
+    /// The name of the limiting resource: the busiest of the resources whose backlog grew or whose
+    /// queues were full or, if there are none, the resource with the longest queue. There is one
+    /// exception: if this resource was busy for less than half of the window, and the central
+    /// manager's queue turned operations away, the name is `manager's queue`.
     pub cause: String,
     /// Utilization of the limiting resource in the measured window, 0 to 1.
     pub utilization: f64,

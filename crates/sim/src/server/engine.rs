@@ -85,7 +85,8 @@ pub(crate) struct Engine<'r> {
     pub deadlines: Deadlines,
     /// The statistics collected so far.
     pub measures: Measures,
-    /// The decision maker: the orchestrator, or its session if it keeps state in a simulation.
+    /// The decisions of the orchestrator, or of its [`Session`](crate::orchestrators::Session) if
+    /// the orchestrator keeps state during a simulation.
     pub policies: Policies,
     /// The probabilities that operations raise exceptions and meet page faults.
     pub exceptions: Exceptions,

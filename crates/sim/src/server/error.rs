@@ -77,8 +77,8 @@ pub enum SimError {
         /// The reason why the trace cannot continue.
         fault: Fault,
     },
-    /// The simulated time exceeds 53 days, as with rates or
-    /// limits close to 0.
+    /// The simulated time reaches 53 days, a quarter of [`Time::MAX`](accelflow_units::Time::MAX).
+    /// Too many requests can be the cause, or arrival rates or rate limits of tenants close to 0.
     #[error(
         "simulated time = more than 53 days: must be less; simulate fewer requests, or increase the rates or the limits of tenants"
     )]

@@ -21,8 +21,9 @@ pub trait Observer {
     }
 
     /// Receives an activity of a server's hardware. The times [`Activity::at`] of a server never
-    /// decrease; [`crate::HardwareEvent::Carries`], [`crate::HardwareEvent::Moves`] and
-    /// [`crate::HardwareEvent::Manages`] are reported in advance.
+    /// decrease. [`crate::HardwareEvent::Carries`], [`crate::HardwareEvent::Moves`] and
+    /// [`crate::HardwareEvent::Manages`] are reported when the work is scheduled, and state when it
+    /// will begin or end.
     fn act(&mut self, _activity: &Activity) {}
 }
 
@@ -45,8 +46,8 @@ pub struct Seen {
 pub enum RequestEvent {
     /// The request has arrived from a client.
     Arrived,
-    /// The request has arrived from another service, which has announced it with
-    /// [`RequestEvent::Called`].
+    /// The request has arrived from another service. A [`RequestEvent::Called`] of the calling
+    /// request has stated its ID before.
     Invoked,
     /// A phase of application logic, which took this core time, has ended.
     Application(Time),

@@ -32,9 +32,9 @@ pub struct Load {
     /// The arrival process, which determines when the requests arrive.
     pub arrivals: ArrivalProcess,
     /// Number of requests of the load: the warm-up and the requests that statistics cover. When all
-    /// of them have arrived, further requests keep up the load until those of all other loads have
-    /// arrived (a list of times has no further requests). Only statistics that are stated to cover
-    /// the whole run include the further requests.
+    /// of them have arrived, the arrival process continues, so that the load stays the same until
+    /// the requests of all other loads have arrived. A list of times continues up to its end. Only
+    /// statistics that are stated to cover the whole run include these additional requests.
     pub requests: u64,
     /// Number of requests at the beginning that form the warm-up; less than `requests`. Only
     /// statistics that are stated to cover the whole run include these requests.

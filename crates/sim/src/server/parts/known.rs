@@ -1,5 +1,5 @@
-//! Decisions of an orchestrator that depend only on the place in a chain and on whether the payload
-//! fits a queue entry, so that a run asks for each only once.
+//! A cache of an orchestrator's decisions. If they depend only on the place in a chain and on
+//! whether the payload fits a queue entry, a run asks the orchestrator once for each combination.
 
 use accelflow_units::Bytes;
 

@@ -1,4 +1,5 @@
-//! The decisions of the orchestrator, or of its session if it keeps state in a simulation.
+//! The decisions of the orchestrator, or of its [`Session`] if the orchestrator keeps state during
+//! a simulation.
 
 use accelflow_units::Time;
 

@@ -58,10 +58,10 @@ struct Waiting {
 
 /// A message that has passed the shaper.
 pub(super) struct Passed {
-    /// The flow, in the traffic shaper, of the tenant that sent the message.
+    /// The shaper's flow of the tenant that sent the message.
     pub flow: FlowId,
-    /// The trace that the message starts, and the time since which the trace has waited; `None` if
-    /// the flow has no waiting trace.
+    /// The trace that was offered to the shaper with this message, and the time since which the
+    /// trace has waited; `None` if no trace was offered.
     pub started: Option<(Start, Time)>,
     /// The time at which the trace may start.
     pub released: Time,

@@ -12,8 +12,8 @@ use crate::plan::{ChainPlan, Form, Operation, PhasePlan, Plan};
 /// The speedup for `size` bytes is `S * size / (size + half)`, the curve of a pipeline with a
 /// fixed cost of `half` bytes' time for each operation. `half` is
 /// [`speedup_half`](crate::config::AcceleratorConfig::speedup_half). `S` is such that the mean over
-/// the operations of the given services, with their sizes, is the stated speedup: "on average
-/// across all input data sizes" (AccelFlow, section VI).
+/// the operations of the services that [`SizedSpeedups::new`] gets is the accelerator's speedup in
+/// the parameters: "on average across all input data sizes" (AccelFlow, section VI).
 #[derive(Clone, Debug)]
 pub struct SizedSpeedups {
     half: Bytes,
@@ -28,9 +28,9 @@ const DRAWS: u64 = 256;
 type Shares = (f64, u64);
 
 impl SizedSpeedups {
-    /// Creates the dependence for a server with the parameters `config`. The stated speedup is the
-    /// mean over the operations of those services of `plan` that have the indices `services`.
-    /// `None` if speedups do not depend on sizes.
+    /// Creates the speedups of a server with the parameters `config`. `services` are the indices in
+    /// `plan` of the services over whose operations the mean is taken. Returns `None` if speedups
+    /// do not depend on sizes.
     pub fn new(
         config: &Config,
         plan: &Plan,
@@ -68,10 +68,10 @@ impl SizedSpeedups {
         self.endless[accel.index()] * share(size, self.half)
     }
 
-    /// Returns, for each accelerator by [`Accel::index`], the time of its operations in `chain`
-    /// divided by their time with the mean speedup. The quotient is a mean over the sizes of drawn
-    /// messages, weighted by the operations' times on a core; 1 for accelerators that the most
-    /// common path does not call.
+    /// Returns, for each accelerator type by [`Accel::index`], the time of the accelerator's
+    /// operations in `chain`, divided by the time that they would take with the mean speedup. The
+    /// operations are those on the most common path through the chain's branches, for messages of
+    /// randomly drawn sizes; 1 for accelerators that this path does not call.
     pub fn slowdowns(&self, plan: &Plan, chain: &ChainPlan) -> [f64; Accel::MOST] {
         let mut sums = [(0.0, 0.0); Accel::MOST];
         each_operation(plan, chain, &mut |accel, operation| {

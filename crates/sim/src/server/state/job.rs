@@ -64,8 +64,9 @@ pub(crate) struct Job {
     /// Core time of the task that executes the trace in software, with a context switch if one is
     /// needed.
     pub software: Time,
-    /// The address of the trace that a core executes in software, from the beginning of its task to
-    /// the end; the cursor is already where the trace ends or waits.
+    /// The address of the first word of the trace that a core executes in software; `None` if no
+    /// core executes the trace. During the core's task, `cursor` is already at the position where
+    /// the execution will end or wait.
     pub in_software: Option<AtmAddress>,
     /// Whether the task that executes the trace in software includes the operation of LdB that
     /// assigns the request to a core. The request may then change its core when the task ends.

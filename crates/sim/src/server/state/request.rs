@@ -24,8 +24,8 @@ pub(crate) struct Request {
     pub phase: u16,
     /// Number of executions of traces in the current phase that have not ended.
     pub outstanding: u16,
-    /// Number of the executions in `outstanding` that wait for a message or for the time to start
-    /// again. A request on its way from its client counts as one execution.
+    /// Number of the executions in `outstanding` that wait for a message, or for the end of the
+    /// pause before a retry. A request on its way from its client counts as one execution.
     pub remote: u16,
     /// Index of the core that handles the request.
     pub core: CoreId,

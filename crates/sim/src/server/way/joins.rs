@@ -2,10 +2,12 @@
 //!
 //! "If an input queue entry needs data from multiple source accelerators, the dispatcher marks the
 //! entry as ready when all data has arrived" (AccelFlow, section IV.A). The first arm to arrive
-//! takes the entry, and each arm brings its data there. An arm must not wait for a resource that
-//! only its own join frees. So it never waits for room: if queue and overflow area are full, the
-//! arms meet at the core. Operations in an overflow area wait for an input entry, so joins leave at
-//! least one entry of each queue to other operations.
+//! takes the entry, and each arm brings its data there.
+//!
+//! Two rules prevent deadlock. First, an arm never waits for room in a queue, since its own join
+//! may occupy that room: if queue and overflow area are full, the arms meet at the core. Second,
+//! joins never occupy all entries of an input queue: arms of these joins may be among the
+//! operations in the overflow area, which enter the queue only when an entry becomes free.
 
 use accelflow_units::{Bytes, Time};
 

@@ -1,9 +1,9 @@
 //! Queues in memory between accelerators and cores, which a thread of each core polls.
 //!
 //! The polling thread of a core runs whenever the core has nothing else to do, and between two
-//! tasks if its last poll was at least `cohort.poll_period_ns` ago. The queues carry descriptors:
-//! payloads stay in the output entries of their accelerators, as in all systems whose cores pass
-//! operations on.
+//! tasks if its last poll was at least `cohort.poll_period_ns` ago. The queues carry descriptors: a
+//! payload stays in the accelerator's output queue, as in all systems in which cores start the next
+//! operation.
 
 use accelflow_units::Time;
 
