@@ -36,16 +36,16 @@ pub struct StorageConfig {
     /// earlier deadline of the request being handled (`accelflow_serve::current_deadline`) takes
     /// precedence.
     pub timeout: Duration,
-    /// The threads that do the work of the accelerators. Worker threads schedule steps by the
-    /// tenant, priority and deadline of the request being handled.
+    /// The threads that do the work of the accelerators. With [`Execution::Ensemble`], worker
+    /// threads choose their next work by tenant, priority and deadline of the requests.
     pub execution: Execution,
 }
 
 /// The error of a [`Storage`] client that cannot be created.
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {
-    /// The file of trusted certificates is not usable, the server name is invalid, or workers could
-    /// not be started.
+    /// The file of trusted certificates is not usable, the server name is invalid, or the worker
+    /// threads of [`StorageConfig::execution`] could not be started.
     #[error(transparent)]
     Trust(#[from] ServeError),
     /// [`StorageConfig::connections`] is not from 1 to 4,096. Holds its value.

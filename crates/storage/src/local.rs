@@ -1,8 +1,8 @@
 //! Private Redis and PostgreSQL servers for tests and demonstrations, on loopback ports. Their
 //! files are in temporary folders, which are removed when the servers end.
 //!
-//! Redis and PostgreSQL servers of the operating system are not touched. Servers started by root
-//! run as `nobody`.
+//! Other Redis and PostgreSQL servers on the machine are not touched. Servers started by root run
+//! as the user `nobody`.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};

@@ -3,10 +3,10 @@
 /// An assignment of slices (intervals of time) to rows of a timeline, such that overlapping slices
 /// get different rows.
 ///
-/// There are two ways of use. If the end of a slice is not known at first, take a row when the
-/// slice begins ([`Lanes::take`]), and free the row when the slice ends ([`Lanes::free`]). If the
-/// ends are known, place the slices in the order of their beginnings or of their ends
-/// ([`Lanes::place`]). Times may have any unit.
+/// If the end of a slice is not known when the slice begins, take a row at the beginning
+/// ([`Lanes::take`]) and free the row at the end ([`Lanes::free`]). If the ends are known, place
+/// the slices in the order of their beginnings or of their ends ([`Lanes::place`]). Times may have
+/// any unit.
 #[derive(Clone, Debug, Default)]
 pub struct Lanes {
     /// By row, the end of its last slice; `u64::MAX` while a slice has it.

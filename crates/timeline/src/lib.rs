@@ -1,8 +1,9 @@
 //! Timelines as trace files for Perfetto: tracks, slices, counters and flows.
 //!
-//! [`Timeline`] writes the protocol buffers that Perfetto calls TrackEvent, packet by packet, so
-//! its memory grows only with the number of tracks and of different texts. It knows nothing of
-//! accelerators or requests. [`Lanes`] assigns overlapping slices to different tracks.
+//! [`Timeline`] writes the protocol buffers that Perfetto calls TrackEvent. It writes packet by
+//! packet, so its memory grows only with the number of tracks and of distinct names and categories.
+//! [`Lanes`] assigns overlapping slices to different tracks. The library is independent of
+//! accelerators and requests.
 
 mod lanes;
 mod messages;

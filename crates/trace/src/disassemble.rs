@@ -14,7 +14,7 @@ pub enum Unstructured {
     #[error(transparent)]
     Decode(#[from] DecodeError),
     /// The word's jumps, branches, forks and joins are not nested like those of any source. Holds
-    /// the position of one that does not fit the others, in nibbles from 0.
+    /// the position of an instruction that is not nested properly, in nibbles from 0.
     #[error("the jump, branch or fork at nibble {0} of the word does not nest with the others")]
     Jump(usize),
     /// No path reaches the nibbles from the held position on. The position is counted in nibbles

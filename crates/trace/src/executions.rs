@@ -12,7 +12,8 @@ use crate::source::Node;
 #[derive(Clone, Debug)]
 pub(crate) struct Summary {
     /// The largest number of executions (arms of forks and joins) that can run at the same time
-    /// while the part or sequence, and then the traces to which its tails lead, run; at least 1.
+    /// from the start of the summarized part or sequence of nodes, through the traces to which its
+    /// tails lead, to the end; at least 1.
     pub executions: u64,
     /// Whether a path runs past the end.
     falls: bool,

@@ -20,8 +20,8 @@ pub enum StoreError {
     /// The pool of connections to PostgreSQL cannot be created.
     #[error("the pool of connections to the database cannot be created: {0}")]
     Build(#[from] deadpool_postgres::BuildError),
-    /// The cache or the database has not answered in time. Holds the name of the one that has not.
-    /// A write may still be performed.
+    /// The cache or the database has not answered in time; a write may be performed nevertheless.
+    /// Holds `the cache` or `the database`.
     #[error("{0} did not answer in time")]
     Slow(&'static str),
     /// A write was refused because the key already has a document, in a collection of
@@ -36,7 +36,7 @@ pub enum StoreError {
     /// A write to a list was refused because the item is too large. Holds the item's size in bytes.
     #[error("size of the list item = {0} bytes: must be at most {MAX_ITEM_BYTES} bytes")]
     Item(usize),
-    /// A request was refused because the settings of the collection do not allow it.
+    /// A request was refused because it names an unknown collection, an empty key or too many keys.
     #[error(transparent)]
     Request(#[from] CollectionError),
     /// A write request was refused because it has no data.

@@ -103,8 +103,8 @@ impl Gateway {
     }
 
     /// Serves requests until `stop` completes. Then closes the listener and the connections without
-    /// a request, answers the requests that have begun to arrive, and returns, at the latest after
-    /// `LAST_REQUESTS`, 10 seconds.
+    /// a request, and waits until the requests that have begun to arrive are answered, but for at
+    /// most 10 seconds.
     pub async fn serve_until(self, stop: impl Future<Output = ()>) {
         let Gateway {
             listener,

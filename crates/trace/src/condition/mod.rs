@@ -7,8 +7,8 @@
 //! A condition reads [`Operand`]s from the output of the previous accelerator: fields that the
 //! accelerator has extracted (`out['hit']`), bytes at an offset (`out[4:6]`), bits of either
 //! (`out[4][7]`), and comparisons of texts (`out['method'] == 'Login'`). The text of an operand is
-//! the name of a payload value, a *fact*. A workload without real bytes states the fact's value, or
-//! the probability of it, under this name.
+//! the name of a payload value, a *fact*. Under this name, the workload of a simulation, which has
+//! no real payloads, states the fact's value, or the probability that the value is 1.
 //!
 //! Conditions have two types. Operands and literals are 64-bit integers that wrap around.
 //! Comparisons and `and`, `or`, `not` yield truth values. Where a truth value is expected, an
