@@ -7,12 +7,12 @@ use crate::Accel;
 use crate::condition::Operand;
 use crate::limits::{MAX_KIND_CHARS, MAX_YIELDS};
 
-/// The declaration of a custom accelerator, one beyond the nine of the AccelFlow paper (which
-/// allows this in section VIII). It states the accelerator's name, the directions of the messages
-/// that it processes (received, sent or both), and the payload values (facts) that it extracts.
+/// The declaration of a custom accelerator, one beyond the nine of the AccelFlow paper (section
+/// VIII allows this). It states the accelerator's name, the directions of the messages that it
+/// processes (received, sent or both), and the payload values (facts) that it extracts.
 ///
-/// Every software implementation under this name must conform to the declaration. The runtime
-/// supplies the implementation, and the simulator the cost.
+/// The rest is kept elsewhere under this name: the runtime has the software implementation, which
+/// must conform to the declaration, and a workload file states the cost for the simulator.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Kind {
     name: String,
@@ -56,7 +56,8 @@ pub enum KindError {
         "accelerator name = '{0}': must differ from the names of the paper's nine accelerators"
     )]
     Taken(String),
-    /// The name is that of another part of a server in results. Holds the name.
+    /// The name is `core`, `cores` or `manager`, by which results call other parts of a server.
+    /// Holds the name.
     #[error(
         "accelerator name = '{0}': must differ from core, cores and manager, which results call other parts of a server"
     )]

@@ -10,7 +10,8 @@ use crate::source::{Node, Nodes};
 /// declarations of one name differ, or there are too many.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KindsError {
-    /// Two declarations of the same custom accelerator differ, if only in the case of its name.
+    /// Two declarations of the same custom accelerator differ. Names that differ only in upper and
+    /// lower case denote the same accelerator, but the declarations must spell the name alike.
     #[error("accelerator '{name}': must have one declaration, but has '{one}' and '{other}'")]
     Differ {
         /// The name of the custom accelerator.

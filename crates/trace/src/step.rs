@@ -118,7 +118,8 @@ impl Effect {
     }
 }
 
-/// An error at which an accelerator cannot continue a trace, so that a core must take over.
+/// A defect of a compiled trace or of its payload values (facts), because of which the execution of
+/// the trace cannot continue.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
     /// Some nibbles of the word are not an instruction.

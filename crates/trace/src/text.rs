@@ -63,7 +63,7 @@ pub enum TextCause {
     /// The line declares a custom accelerator with an invalid name or invalid facts.
     #[error(transparent)]
     Kind(#[from] KindError),
-    /// The line declares a custom accelerator differently than an earlier line.
+    /// The line declares a custom accelerator that an earlier line declares in another way.
     #[error(transparent)]
     Kinds(#[from] KindsError),
     /// The line calls an accelerator that is neither one of the paper's nine nor declared earlier
@@ -109,7 +109,8 @@ pub enum TextCause {
     /// A branch, fork or join has no arms below it. Holds its keyword.
     #[error("statement = {0}: must have arms below it, indented more")]
     NoArms(&'static str),
-    /// Branches, forks and joins nest more than 64 levels deep in the text.
+    /// Branches, forks and joins nest more than 64 levels deep in the text. The check of the trace
+    /// language allows fewer levels: [`crate::limits::MAX_DEPTH`].
     #[error("branches, forks and joins: must nest at most {MAX_DEPTH} levels deep")]
     Deep,
     /// The text has more than [`MAX_TEXT_LINES`] lines.

@@ -24,8 +24,8 @@ pub enum Visit {
     },
     /// The dispatcher changes the data format of the payload.
     Transform(Transform),
-    /// A fork starts a second execution. The walk follows the second execution after the first has
-    /// ended.
+    /// A fork starts a second execution. The walk follows this execution once those that started
+    /// before it have ended or wait at a join.
     Fork,
     /// The arms of a join begin: a second execution starts, and the join waits for both.
     Scatter,

@@ -26,12 +26,14 @@ impl Time {
         Time(ps)
     }
 
-    /// Creates a time of `ns` nanoseconds, which must not exceed [`Time::MAX`].
+    /// Creates a time of `ns` nanoseconds. The time must not exceed [`Time::MAX`]: a greater one
+    /// overflows, which panics in debug builds and wraps around in release builds.
     pub const fn from_ns(ns: u64) -> Time {
         Time(ns * PS_PER_NS)
     }
 
-    /// Creates a time of `us` microseconds, which must not exceed [`Time::MAX`].
+    /// Creates a time of `us` microseconds. The time must not exceed [`Time::MAX`]: a greater one
+    /// overflows, which panics in debug builds and wraps around in release builds.
     pub const fn from_us(us: u64) -> Time {
         Time(us * PS_PER_US)
     }

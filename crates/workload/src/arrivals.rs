@@ -445,8 +445,8 @@ impl ArrivalProcess {
 /// An iterator over the times at which requests arrive, in ascending order.
 ///
 /// With [`ArrivalProcess::Trace`] the iterator ends after the last given time; the other processes
-/// continue to the end of representable time. The times depend only on the process and the stream
-/// of random numbers.
+/// continue up to [`Time::MAX`]. The times depend only on the process and the stream of random
+/// numbers.
 #[derive(Clone, Debug)]
 pub struct Arrivals {
     source: Source,

@@ -1,5 +1,5 @@
-//! Checks of a workload's file that involve several values. The allowed values of each field are in
-//! the JSON Schema of the types.
+//! Checks of a workload's file that involve several values. The allowed values of each single field
+//! are in the JSON Schema of the Rust types.
 
 use std::collections::BTreeMap;
 

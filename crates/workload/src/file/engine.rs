@@ -88,7 +88,8 @@ impl Workload {
 
     /// Returns the distribution of the time that a remote side takes to give the answer that the
     /// trace `trace` receives, as the workload file states it for the chain at `place`, or else for
-    /// the service called `service`; `None` if the file states neither. `place` is (index of the
+    /// the service called `service`; `None` if the file states neither. An entry `other` in the
+    /// file applies to all traces without an entry in the same table. `place` is (index of the
     /// phase, index of the chain in the phase).
     pub fn own_wait(
         &self,
@@ -110,7 +111,7 @@ impl Workload {
     /// scaled.
     ///
     /// # Errors
-    /// [`ArrivalsError`] for states of a bursty process or a table of rates that are not allowed.
+    /// [`ArrivalsError`] for invalid states of a bursty process, and for an invalid table of rates.
     pub fn arrival_process(
         &self,
         service: &Service,

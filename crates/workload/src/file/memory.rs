@@ -1,4 +1,4 @@
-//! The trace memory of a workload: the paper's traces and its own.
+//! The trace memory of a workload: the paper's traces and those of the workload file.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -87,15 +87,16 @@ impl Workload {
         Ok(found)
     }
 
-    /// Checks that the traces of `image` can run all chains of the workload, for both values of
-    /// every random payload field (0 and 1). Returns warnings about likely mistakes: traces of the
-    /// file that no service uses, paths that send no response, and values without effect, such as
-    /// the waits of traces that a chain never enters.
+    /// Checks that the traces of `image` can run all chains of the workload. If payload fields of a
+    /// chain are random, checks the combinations of their values 0 and 1, but at most 65,536 of
+    /// them. Returns warnings about likely mistakes: traces of the file that no service uses, paths
+    /// that send no response, and values without effect, such as the waits of traces that a chain
+    /// never enters. A chain with more combinations also causes a warning.
     ///
     /// # Errors
     /// [`Refusal`] for the first value that does not fit `image`: a chain that cannot run, the wait
-    /// of an unknown trace, a value other than 0 and 1 of a fact that branches test as a bit, or a
-    /// call of a service by a chain that waits for no answer.
+    /// of an unknown trace, a fact that is neither 0 nor 1 although branches test it only by itself
+    /// or for equality with 0 or 1, or a call of a service by a chain that waits for no answer.
     pub fn check_traces(&self, image: &Image) -> Result<Vec<String>, Refusal> {
         self.check_waits(image)?;
         self.check_bits(image)?;
