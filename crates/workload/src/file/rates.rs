@@ -15,9 +15,9 @@ pub const EQUAL: &str = "equal";
 pub const OWN: &str = "own";
 
 impl Workload {
-    /// Returns the names of the sets of arrival rates, each of which can divide a total rate among
-    /// the services: [`EQUAL`], [`OWN`] if any service states a rate, and the sets in the workload
-    /// file.
+    /// Returns the names of the sets of arrival rates: [`EQUAL`], [`OWN`] if any service states a
+    /// rate, and the sets in the workload file. A set determines the ratios between the rates of
+    /// the services.
     pub fn rate_names(&self) -> Vec<&str> {
         let own = self.has_own_rates().then_some(OWN);
         let named = self.rates.keys().map(String::as_str);

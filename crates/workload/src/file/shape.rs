@@ -1,7 +1,7 @@
 //! The check of the parsed contents of a file (a tree of values) against their JSON Schema, with
 //! readable messages.
 //!
-//! Only those keywords of JSON Schema are supported that [`super::schema`] writes.
+//! The check supports only the keywords of JSON Schema that [`super::schema`] writes.
 
 use std::sync::LazyLock;
 

@@ -130,8 +130,9 @@ pub struct Defaults {
     /// The mean arrival rate of requests to each service, in requests per second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_rps: Option<Rate>,
-    /// The name of the set of arrival rates, in the workload's `rates`, that applies if a scenario
-    /// uses the paper's costs and sets none of `rates`, `rates_rps` and `rate_rps`.
+    /// The name of the default set of arrival rates, one of the workload's `rates`. It applies to
+    /// a scenario that sets none of `rates`, `rates_rps` and `rate_rps`, and whose costs are the
+    /// paper's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rates: Option<String>,
     /// The service-level objective (SLO): the longest allowed time from a request to its response,

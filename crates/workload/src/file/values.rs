@@ -57,9 +57,9 @@ pub enum Arrivals {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ArrivalsPreset {
-    /// The distribution of the rates per minute of one service of Alibaba.
+    /// Rates distributed like those of one Alibaba service, measured for each minute.
     Alibaba,
-    /// The distribution of the total rate per minute of 500 functions of Azure.
+    /// Rates distributed like the total rate of 500 Azure functions, measured for each minute.
     Azure,
     /// Short bursts: 1.7 times the mean rate for 20 % of the time, in bursts of 18 ms on average.
     ShortBursts,
@@ -109,14 +109,13 @@ pub struct LogNormalBytes {
 pub enum SizesPreset {
     /// The sizes of the messages of DeathStarBench's SocialNetwork; only for that workload.
     SocialNetwork,
-    /// The sizes of the data that calls to the compressor Snappy process in Google's fleet, up to
-    /// 64 KiB.
+    /// The uncompressed sizes of the data in calls of Snappy (a compressor) in Google's fleet, up
+    /// to 64 KiB.
     Fleet,
-    /// The sizes of the data that calls to the compressor Snappy process in Google's fleet, of all
-    /// sizes.
+    /// The uncompressed sizes of the data in all calls of Snappy (a compressor) in Google's fleet.
     #[serde(rename = "fleet_whole")]
     FleetWhole,
-    /// The sizes of the calls that the benchmark HyperCompressBench represents.
+    /// The uncompressed sizes of the data in HyperCompressBench's calls of Snappy and Zstandard.
     HyperCompressBench,
 }
 

@@ -49,8 +49,8 @@ pub struct RecordingOptions {
     /// The times that remote sides take to answer; by default [`RemoteWaits::short`].
     pub waits: RemoteWaits,
     /// Whether the profile uses medians or distributions of the recorded times; by default medians.
-    /// Comparisons of systems need equal costs for all systems, and the long times of a
-    /// distribution are partly due to the machine that recorded.
+    /// Medians are the default because a comparison of systems needs the same costs for all, and
+    /// because the longest times in a distribution are partly due to the machine that recorded.
     pub times: RecordedTimes,
 }
 

@@ -49,8 +49,9 @@ pub enum StatedCostsError {
 
 impl StatedCost {
     /// Returns this cost as a function of the message's size, for messages whose mean size is
-    /// `mean`. The part per byte becomes the share of the cost that is proportional to the size:
-    /// 100 ns and 1 ns per byte give, at a mean size of 300 bytes, 400 ns with a share of 0.75.
+    /// `mean`. The part per byte becomes the share of the cost that is proportional to the size.
+    /// For example, 100 ns per message and 1 ns per byte give a mean cost of 400 ns at a mean size
+    /// of 300 bytes, of which a share of 0.75 is proportional to the size.
     pub fn at_mean(self, mean: Bytes) -> Cost {
         let of_size = self.ns_per_byte * mean.get() as f64;
         let whole = self.ns + of_size;

@@ -80,8 +80,8 @@ pub const PAPER_SHARES: [f64; 7] = [0.256, 0.146, 0.032, 0.224, 0.095, 0.039, 0.
 /// services, or shares of the sum of all services' times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Averaging {
-    /// The mean of the shares of the single services, so that all services count equally: the mean
-    /// of Fig. 1's normalised bars, "on average, an invocation spends".
+    /// The mean of the single services' shares, so that all services count equally. This is the
+    /// mean of the normalised bars in Fig. 1. The paper says "on average, an invocation spends".
     Services,
     /// The share in the sum of all services' times, so that long services count more. Compared with
     /// the mean over services, compression and decompression cost less (17.4 rather than 25.4 us
@@ -185,7 +185,7 @@ impl Profile {
     /// Use this for suites whose shares of time the AccelFlow paper does not print. The paper's
     /// statement "services from other suites are similar" (section III, Q1) is taken to mean that
     /// equal operations cost the same, so that the shares of a service follow from its operations.
-    /// This also holds for operations that are only on less common paths of a service.
+    /// Operations that are only on less common paths of a service have these costs, too.
     ///
     /// # Errors
     /// [`PaperProfileError`] for services or reference services that `image` cannot run, for a kind

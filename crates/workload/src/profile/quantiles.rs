@@ -22,10 +22,10 @@ const PROBABILITIES: [f64; 22] = [
 /// quantile in ns). Between points, times are evenly distributed. The table is empty if there are
 /// no samples.
 ///
-/// The table has the same mean as the samples. For this, its last time is not the longest sample,
-/// since a single long sample would then weigh as much as half of the last interval. The last time
-/// is chosen such that the last interval has the same mean as the samples in it. Then all times are
-/// multiplied by a factor close to 1, which makes the means equal.
+/// The table has the same mean as the samples. The quantile at probability 1 is therefore not the
+/// longest sample, which would raise the mean of the last interval too much. This quantile is chosen
+/// such that the last interval (from 0.999 to 1) has the same mean as the samples in it. Then all
+/// times are multiplied by a factor close to 1, which makes the means of table and samples equal.
 pub fn quantiles(samples: &[f64]) -> RecordedQuantiles {
     let mut sorted = samples.to_vec();
     sorted.sort_by(f64::total_cmp);

@@ -63,9 +63,9 @@ pub struct RecordedService {
     /// was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outside: Option<RecordedOutside>,
-    /// The requests that were recorded one by one, as groups of equal requests; may be empty. Their
-    /// paths may differ from the most common one, but have as many phases, and as many chains in
-    /// each phase.
+    /// The individual requests that were recorded, as groups of requests with equal payload values;
+    /// may be empty. Their paths may differ from the most common one, but have as many phases, and
+    /// as many chains in each phase.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub requests: Vec<RecordedRequest>,
 }
@@ -270,8 +270,8 @@ pub enum RecordingError {
         /// The largest allowed value.
         most: f64,
     },
-    /// The recording has no requests recorded one by one for a service, but their payload values
-    /// are needed. Holds the service's name.
+    /// The recording has no individual requests to a service, but their payload values are needed.
+    /// Holds the service's name.
     #[error(
         "service {0}: requests is left out: must be in the recording, as they hold the values that branches test"
     )]
@@ -496,9 +496,11 @@ impl Recording {
     }
 
     /// Returns sentences on the data that this recording lacks but
-    /// [`super::RecordedTimes::Distribution`] needs. There are four kinds of such data. Each kind
-    /// that at least one service lacks gives one sentence with the names of these services; the
-    /// list is empty if nothing is lacking. Recordings before version 4 lack all four kinds.
+    /// [`super::RecordedTimes::Distribution`] needs. There are four kinds of such data:
+    /// distributions of the costs of accelerator calls, of application logic, of the processor time
+    /// outside of both, and of the time at the client. Each kind that at least one service lacks
+    /// gives one sentence with the names of these services; the list is empty if nothing is
+    /// lacking. Recordings before version 4 lack all four kinds.
     pub fn lacks(&self) -> Vec<String> {
         type Has = fn(&RecordedService) -> bool;
         let parts: [(&str, Has); 4] = [

@@ -76,8 +76,8 @@ impl ServiceProfile {
         &self.phases
     }
 
-    /// Returns the recorded requests to the service, with the payload values of each; empty if no
-    /// requests were recorded one by one.
+    /// Returns the recorded requests to the service, with the payload values of each; empty if the
+    /// recording has no individual requests.
     pub fn requests(&self) -> &RecordedRequests {
         &self.requests
     }
@@ -110,8 +110,8 @@ impl ServiceProfile {
 
     /// Returns the call of accelerator `accel` by the trace `trace`, with its cost. `phase` and
     /// `chain` are the indices of the phase and of the chain in the phase. `receives` is true for a
-    /// TCP that receives a message. `None` if the call is not on the service's most common path;
-    /// [`Profile::typical_cost`] has a cost for such calls.
+    /// call of TCP that receives a message. `None` if the call is not on the service's most common
+    /// path; [`Profile::typical_cost`] has a cost for such calls.
     ///
     /// If the trace calls the accelerator more than once, returns the first call. No trace of the
     /// AccelFlow paper does so.
@@ -202,8 +202,8 @@ impl Profile {
     /// Returns the cost of accelerator `accel` for calls that are not on the most common path of
     /// their service. Its mean, and the share of this mean that depends on the payload's size, are
     /// averages over all calls of `accel` on the most common paths of all services. If there are no
-    /// such calls, returns the cost that the source of the profile states; `None` if it states
-    /// none.
+    /// such calls, returns the operation's cost by the paper or the workload file; `None` if they
+    /// give none, and for costs from a recording.
     pub fn typical_cost(&self, accel: Accel) -> Option<Cost> {
         self.typical[accel.index()]
     }
@@ -214,8 +214,8 @@ impl Profile {
     }
 
     /// Returns the numbers on which this profile depends, such as operation costs, each with its
-    /// unit and origin. For costs from a recording, the numbers have the sum of a service's
-    /// operation costs, not each cost.
+    /// unit and origin. For costs from a recording, the list has the sum of each service's
+    /// operation costs, not the single costs.
     pub fn parameters(&self) -> &[ProfileParameter] {
         &self.parameters
     }

@@ -221,12 +221,12 @@ impl RemoteWaits {
     /// of their own, become log-normal with unchanged median. The variation is that of the remote
     /// sides in the Jaeger capture of [`RemoteWaits::social_network`].
     ///
-    /// Provenance: derived. Each kind of span was captured 20 times, so the printed 99th percentile
-    /// is the longest span. The largest of 20 normal values lies 1.867 standard deviations above
-    /// the median on average, so the standard deviation of the logarithm is ln(longest / median) /
-    /// 1.867. T5 (longest 184 us, median 72 us): 0.503. T6 (737 us, 276 us): 0.526. T7 (328 us, 242
-    /// us): 0.163. T10 and others: 0.210, from 1.48, the median of the seven servers' ratios of
-    /// longest span to median. The log-normal form is assumed.
+    /// Provenance: derived. Each kind of span was captured 20 times, so the 99th percentile in the
+    /// capture's statistics is the longest span. The largest of 20 normal values lies 1.867
+    /// standard deviations above the median on average, so the standard deviation of the logarithm
+    /// is ln(longest / median) / 1.867. T5 (longest 184 us, median 72 us): 0.503. T6 (737 us, 276
+    /// us): 0.526. T7 (328 us, 242 us): 0.163. T10 and others: 0.210, from 1.48, the median of the
+    /// seven servers' ratios of longest span to median. The log-normal form is assumed.
     #[must_use]
     pub fn spread(mut self) -> RemoteWaits {
         const CAPTURED: [(&str, f64); 3] = [("T5", 0.503), ("T6", 0.526), ("T7", 0.163)];

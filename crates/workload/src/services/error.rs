@@ -43,7 +43,8 @@ pub enum ServiceError {
         field: String,
     },
     /// A chain begins with the wrong accelerator. The first chain of a service must begin with TCP,
-    /// which receives the request. All other chains must not, since a core starts them.
+    /// which receives the request. The other chains must not begin with TCP, since a core starts
+    /// them.
     #[error("{place}: trace = '{trace}': {}", if *.first {
         "must be a trace that begins with TCP, since the client's request starts it"
     } else {

@@ -12,7 +12,7 @@ use super::distribution::{QuantileTable, SizeDistribution};
 use super::tables::{FLEET, HYPER_COMPRESS_BENCH, MESSAGES};
 
 /// The largest message size in the preset [`SizePreset::Fleet`]: 64 KiB. In Google's fleet, 95 % of
-/// the calls do not exceed this size.
+/// the calls of Snappy (a compressor) process at most this much data.
 ///
 /// Provenance: assumed. The AccelFlow paper says that payloads have "a long tail with a few tens of
 /// KB".
@@ -24,13 +24,12 @@ pub enum SizePreset {
     /// The sizes of the messages of DeathStarBench's SocialNetwork, with a distribution for each
     /// message.
     SocialNetwork,
-    /// The sizes of the data that calls to the compressor Snappy process in Google's fleet, up to
-    /// [`FLEET_CUT`].
+    /// The uncompressed sizes of the data in calls of Snappy (a compressor) in Google's fleet, up
+    /// to [`FLEET_CUT`].
     Fleet,
-    /// The sizes of the data that calls to the compressor Snappy process in Google's fleet, of all
-    /// sizes.
+    /// The uncompressed sizes of the data in all calls of Snappy (a compressor) in Google's fleet.
     FleetWhole,
-    /// The sizes of the calls that the benchmark HyperCompressBench represents.
+    /// The uncompressed sizes of the data in HyperCompressBench's calls of Snappy and Zstandard.
     HyperCompressBench,
 }
 
