@@ -192,8 +192,8 @@ def measure_bodies(rounds: int, calls: int) -> str:
 def crc32c(data: bytes, tables: bool) -> int:
     """Return the CRC-32C checksum (Castagnoli) of `data`.
 
-    The processor's instruction computes it if there is one. If `tables` is true, software with
-    lookup tables always does.
+    With `tables`, software with lookup tables computes it, otherwise the processor's instruction if
+    there is one.
     """
 
 def accelerometer_break_even(
@@ -533,7 +533,10 @@ class TraceNode:
         """
     @property
     def name(self) -> str | None:
-        """The accelerator that is called, or the trace or part that a tail or continue leads to."""
+        """The name of the called accelerator, or of what a tail or a continue leads to.
+
+        A tail leads to a trace, a continue to another word of a long trace, such as NAME.1.
+        """
     @property
     def declaration(self) -> str | None:
         """The declaration of the custom accelerator that is called, in the language of traces."""
@@ -717,7 +720,7 @@ class TraceImage:
     def fields(self) -> list[str]:
         """The facts of payloads that the conditions read, in the order of their indices.
 
-        A fact is a field, a byte, a bit or the comparison of a text.
+        A fact is the value of a field, a byte or a bit, or whether a field or bytes equal a text.
         """
     @property
     def kinds(self) -> list[str]:
@@ -776,9 +779,10 @@ class TraceInstruction:
         """The index of the condition that a branch tests."""
     @property
     def target(self) -> int | None:
-        """Where a jump, a failed branch or the second execution of a fork continues.
+        """The index of the nibble to which the instruction jumps; 16 for the end of the word.
 
-        This is the index of a nibble of the word, or 16 for the end of the word.
+        A branch jumps if its condition is false. A fork or a scatter starts another execution
+        there.
         """
     @property
     def address(self) -> int | None:
@@ -1021,10 +1025,10 @@ class TraceExecutor:
     ) -> TraceRun:
         """Run the trace `name` of `image` on `payload`, to its end.
 
-        Without `call`, `payload` is the packets of a request, as `demo_request` returns them.
         `call` is the kind of message, as for `accelflow.trace.run_trace`. With `call`, `payload` is
-        the JSON to send or, for a cache's response, the packets received. Raises TraceError, with
-        the index of the step, for the first step that fails.
+        the JSON to send or, for a cache's response, the packets received. Without `call`, `payload`
+        is the packets of a request, as `demo_request` returns them. Raises TraceError, with the
+        index of the step, for the first step that fails.
         """
     def add_body(self, kind: TraceNode, body: Callable[..., object]) -> None:
         """Set the software of the custom accelerator that the node `kind` calls.
@@ -1096,10 +1100,11 @@ class TraceHandle:
         not ended in time.
         """
     def next_arrival(self, timeout_s: float | None = None) -> TraceArrival | None:
-        """Wait for the next execution that ends before the run, such as an arm of a fork.
+        """Wait for the next result that the run delivers before its end, and return it.
 
-        Returns the end of this execution, or None once the run has ended. Raises TimeoutError if no
-        execution ends within `timeout_s` seconds; with 0, it does not wait.
+        The trace and each arm that a fork starts deliver a result when they end. Returns None once
+        the run has ended. Raises TimeoutError without a result within `timeout_s` seconds; with 0,
+        it does not wait.
         """
     def on_done(self, callback: Callable[[], object]) -> None:
         """Call `callback()` when the run ends, or at once if it has ended.
@@ -1185,7 +1190,7 @@ def arcus_release(
     `split` is (bytes of the largest segment, bytes of the header that each segment repeats); None
     leaves messages whole. A returned segment is (index of the message, index of the segment in the
     message, whether it is the message's last one, bytes, grant, release). The grant is the time in
-    ps at which the segment took its tokens, and the release that at which it reaches the
+    ps at which the segment took its tokens, and the release the time in ps at which it reaches the
     accelerator. Use `accelflow.arcus.release`. Raises AccelflowError for a value out of range, a
     message that could never pass, and times that decrease.
     """
@@ -1685,15 +1690,15 @@ def parameters(tcp_cost_ns: float | None = None) -> str:
 def chip_read(text: str) -> str:
     """Read a chip file (TOML) and return its name, description and config (parameters), as JSON.
 
-    Raises AccelflowError, which begins with line and column, for a text that is not a chip.
+    Raises AccelflowError for a text that is not a chip; its message begins with line and column.
     """
 
 def toml_place(text: str, keys: list[str | int]) -> tuple[int, int] | None:
     """Return the line and column of a value in a TOML text, counted from 1.
 
-    `keys` is the path to the value: names of fields and indices of elements. If a key does not
-    exist, the place is that of the last value on the path that does; None if the first key does not
-    exist.
+    `keys` is the path to the value: names of fields and indices of elements. If only the first keys
+    exist, returns the place of the value to which these keys lead; None if even the first key is
+    missing.
     """
 
 def chip_schema() -> str:
@@ -1719,7 +1724,7 @@ def refusal(place: str, value: object, allowed: str, known: Sequence[str] = ...)
 
     `allowed` is the clause that begins with ``must``; it may be empty if `known` lists the allowed
     names. Names in `known` that are similar to `value` are proposed. A float that is a whole number
-    is shown without a fraction, as users write it, unless the rule demands a whole number.
+    is shown without a fraction, as users write it, unless `allowed` demands a whole number.
     """
 
 def profile_parameters(tcp_cost_ns: float) -> str:

@@ -251,7 +251,7 @@ pub(crate) fn shown(value: &Bound<'_, PyAny>) -> String {
 }
 
 /// The error that refuses `value`. A float that is a whole number is shown without a fraction, as
-/// users write it, unless the rule demands a whole number.
+/// users write it, unless `allowed` demands a whole number.
 pub(crate) fn refusal_of(place: &str, value: &Bound<'_, PyAny>, allowed: String) -> Refusal {
     let number = value.cast::<PyFloat>().map(PyFloatMethods::value).ok();
     let whole = number.filter(|number| number.fract() == 0.0 && !allowed.contains("whole number"));
@@ -263,7 +263,7 @@ pub(crate) fn refusal_of(place: &str, value: &Bound<'_, PyAny>, allowed: String)
 ///
 /// `allowed` is the clause that begins with ``must``; it may be empty if `known` lists the allowed
 /// names. Names in `known` that are similar to `value` are proposed. A float that is a whole number
-/// is shown without a fraction, as users write it, unless the rule demands a whole number.
+/// is shown without a fraction, as users write it, unless `allowed` demands a whole number.
 #[pyfunction]
 #[pyo3(signature = (place, value, allowed, known=Vec::new()))]
 pub(crate) fn refusal(

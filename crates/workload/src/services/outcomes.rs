@@ -1,11 +1,13 @@
-//! The paths through the branches of a chain, and the share of a suite's sequences that branch.
+//! The paths through the branches of a chain, and the share of a suite's accelerator sequences that
+//! have a branch.
 //!
 //! AccelFlow's section III, Q2, counts "sequences of accelerators that need no intervening CPU
-//! involvement" and how many of them have a conditional. Here, a *sequence* is taken to be a step
-//! between the CPU phases of a path in Table IV: everything from the start by a message or a core up
-//! to the notification of the core, through all tails and waits; `4x(T9-T10)` is one sequence that
-//! four requests follow at once, and different chains of one phase are different sequences. With
-//! this reading Table IV gives 18 of 26 sequences, 69.2 %, as printed for SocialNetwork.
+//! involvement" and how many of them have a conditional. Here, a *sequence* begins when a message
+//! arrives or a core starts it, goes on through all tails and waits for messages, and ends when it
+//! notifies the core. In the paths of Table IV, `4x(T9-T10)` is one sequence, of which four copies
+//! run in parallel; different chains between two CPU phases are different sequences. With this
+//! reading, 18 of the 26 sequences in Table IV have a branch: 69.2 %, as the paper prints for
+//! SocialNetwork.
 
 use accelflow_trace::{Action, AtmAddress, Fault, Field, Image, Joins, Link, PositionMark, step};
 
@@ -79,12 +81,14 @@ pub(crate) const MAX_WAYS: usize = 1 << 16;
 impl Chain {
     /// Checks that the chain's traces can run to their end. A payload field for which
     /// `is_open(trace, field)` is true is tried with both values, 0 and 1; any other field has the
-    /// value that is set in the chain. At most 65,536 combinations of values are checked. Returns
-    /// whether these were all. `place` is the chain's place, for error messages.
+    /// value that is set in the chain. At most 65,536 combinations of values are checked; the
+    /// result is true if these are all combinations. `place` is the chain's place, for error
+    /// messages.
     ///
     /// # Errors
     /// [`ServiceError::UnknownTrace`] for an unknown first trace, and [`ServiceError::Fault`] for a
-    /// trace that cannot continue, such as one that tests a field that is neither open nor set.
+    /// trace that cannot continue. For example, it tests a field for which `is_open` is false and
+    /// the chain sets no value.
     pub fn check_odds(
         &self,
         place: &Place,

@@ -8,8 +8,8 @@ static TABLES: Crc<u32, Table<16>> = Crc::<u32, Table<16>>::new(&CRC_32_ISCSI);
 
 /// Returns the CRC-32C checksum (Castagnoli) of `data`.
 ///
-/// The processor's instruction computes it if there is one. If `tables` is true, software with
-/// lookup tables always does.
+/// With `tables`, software with lookup tables computes it, otherwise the processor's instruction if
+/// there is one.
 #[pyfunction]
 pub(crate) fn crc32c(data: &[u8], tables: bool) -> u32 {
     match tables {

@@ -8,7 +8,7 @@ use crate::errors::failure;
 
 /// Reads a chip file (TOML) and returns its name, description and config (parameters), as JSON.
 ///
-/// Raises AccelflowError, which begins with line and column, for a text that is not a chip.
+/// Raises AccelflowError for a text that is not a chip; its message begins with line and column.
 #[pyfunction]
 pub(crate) fn chip_read(text: &str) -> PyResult<String> {
     let chip = ChipFile::from_toml(text).map_err(failure)?;
@@ -35,9 +35,9 @@ pub(crate) enum Key {
 
 /// Returns the line and column of a value in a TOML text, counted from 1.
 ///
-/// `keys` is the path to the value: names of fields and indices of elements. If a key does not
-/// exist, the place is that of the last value on the path that does; None if the first key does not
-/// exist.
+/// `keys` is the path to the value: names of fields and indices of elements. If only the first keys
+/// exist, returns the place of the value to which these keys lead; None if even the first key is
+/// missing.
 #[pyfunction]
 pub(crate) fn toml_place(text: &str, keys: Vec<Key>) -> Option<(usize, usize)> {
     let key = |key| match key {

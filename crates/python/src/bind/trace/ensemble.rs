@@ -470,10 +470,11 @@ impl PyHandle {
         self.result(py)
     }
 
-    /// Waits for the end of another execution, such as an arm of a fork, before the run ends.
+    /// Waits for the next result that the run delivers before its end, and returns it.
     ///
-    /// Returns None once the run has ended. Raises TimeoutError if no execution ends within
-    /// `timeout_s` seconds; with 0, it does not wait.
+    /// The trace and each arm that a fork starts deliver a result when they end. Returns None once
+    /// the run has ended. Raises TimeoutError without a result within `timeout_s` seconds; with 0,
+    /// it does not wait.
     #[pyo3(signature = (timeout_s=None))]
     fn next_arrival(
         &self,

@@ -90,11 +90,11 @@ impl PyExecutor {
 
     /// Runs the trace `name` of `image` on `payload`, to its end.
     ///
-    /// Without `call`, `payload` is the packets of a request, as `demo_request` returns them. With
-    /// `call`, the kind of message as for `accelflow.trace.run_trace`, `payload` is the JSON to
-    /// send or, for a cache's response, the packets received. Raises TraceError, with the index of
-    /// the step, for the first step that fails. Exceptions of a body that are not an Exception,
-    /// such as KeyboardInterrupt, are raised unchanged.
+    /// `call` is the kind of message, as for `accelflow.trace.run_trace`. With `call`, `payload` is
+    /// the JSON to send or, for a cache's response, the packets received. Without `call`, `payload`
+    /// is the packets of a request, as `demo_request` returns them. Raises TraceError, with the
+    /// index of the step, for the first step that fails. Exceptions of a body that are not an
+    /// Exception, such as KeyboardInterrupt, are raised unchanged.
     #[pyo3(signature = (image, name, payload, *, call=None))]
     fn run(
         &self,

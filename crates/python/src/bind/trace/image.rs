@@ -96,7 +96,7 @@ impl PyImage {
 
     /// The facts of payloads that the conditions read, in the order of their indices.
     ///
-    /// A fact is a field, a byte, a bit or the comparison of a text.
+    /// A fact is the value of a field, a byte or a bit, or whether a field or bytes equal a text.
     #[getter]
     fn fields(&self) -> Vec<String> {
         self.inner.predicates().fields().to_vec()
@@ -341,9 +341,10 @@ impl PyInstruction {
         }
     }
 
-    /// Where a jump, a failed branch or the second execution of a fork continues.
+    /// The index of the nibble to which the instruction jumps; 16 for the end of the word.
     ///
-    /// This is the index of a nibble of the word, or 16 for the end of the word.
+    /// A branch jumps if its condition is false. A fork or a scatter starts another execution
+    /// there.
     #[getter]
     fn target(&self) -> Option<usize> {
         match self.inner {

@@ -117,7 +117,9 @@ impl PyNode {
         }
     }
 
-    /// The called accelerator, or the trace or part to which a tail or continue leads.
+    /// The name of the called accelerator, or of what a tail or a continue leads to.
+    ///
+    /// A tail leads to a trace, a continue to another word of a long trace, such as NAME.1.
     #[getter]
     pub(crate) fn name(&self) -> Option<&str> {
         match &self.inner {
