@@ -237,7 +237,7 @@ def read_plan(path: str | PathLike[str]) -> dict[str, Any]:
 def plan(
     request: Mapping[str, Any], *, profiles: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """Decide which flows of a plan to admit, and simulate those with and without rate limits.
+    """Admit flows of a plan, and simulate the admitted flows with and without rate limits.
 
     `request` is a plan: a platform, and flows with their SLOs, the rates that they ask for
     (docs/arcus.md). Flows ask for admission in order. A flow with `from_us` asks at that time,

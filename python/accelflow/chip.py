@@ -148,8 +148,8 @@ def energy(
     figures by request and by joule are then None.
 
     Raises InputError for an orchestrator that the results do not have, for invalid inputs, for
-    results with custom accelerators, and for results that lack the services of each of several
-    servers (``servers``).
+    results with custom accelerators, and for results of several servers that do not list the
+    services of each server in ``servers``.
     """
     comparison = Comparison.from_dict(results)
     if custom := custom_accelerators(results):

@@ -64,7 +64,8 @@ def sweep(  # noqa: PLR0913  the parameters of the equations
     """Compute speedup and latency reduction for arrays of inputs (equations 1, 3, 5, 6 and 8).
 
     The equations are those of the Accelerometer paper. The design (`threading`, `placement`,
-    `driver_waits`, `latency_thread_switches`) is one for all; every other argument may be an array.
+    `driver_waits`, `latency_thread_switches`) is the same for all elements of the arrays; every
+    other argument may be an array.
     `driver_waits` says whether the host waits for the accelerator's acknowledgement of an offload
     (None: yes, except for a remote accelerator without Sync). `latency_thread_switches` is how many
     switches, 1 or 2, count in a request's latency with Sync-OS. Releases the interpreter's lock.

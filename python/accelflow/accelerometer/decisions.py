@@ -41,11 +41,10 @@ class Goal:
 
 @dataclass(frozen=True)
 class Found:
-    """The limit of a parameter up to which, or from which on, a service reaches a goal.
+    """The least or the largest value of a parameter with which a service reaches a goal.
 
-    `value` is the least value of `parameter` that reaches the goal if `at_least` is true, and
-    otherwise the largest. None means that no value reaches it or, with `always`, that every value
-    does.
+    `value` is the least such value of `parameter` if `at_least` is true, otherwise the largest.
+    `value` is None if every value reaches the goal (`always` is true), or if none does.
     """
 
     parameter: str
@@ -77,13 +76,13 @@ def seek(service: Service, parameter: str, goal: Goal, *, kernel: str | None = N
     """Find the least or largest value of `parameter` with which `service` reaches `goal`.
 
     The parameter, one of :data:`SOUGHT`, belongs to `kernel`, which may be omitted if the service
-    has one kernel. All other inputs keep their values, ranges their central value. A value with
+    has one kernel. All other inputs are fixed; ranges are at their central value. A value with
     which the service cannot run, for example because an accelerator is overloaded, does not reach
     the goal.
 
     With the kernel's selection ``lucrative``, only offloads that pay are made. A higher cost may
     then first miss the goal and later reach it again. The search starts at the best value (no
-    cost, or the highest acceleration) and returns the value at which the goal is first missed.
+    cost, or the highest acceleration) and returns the last value before the goal is first missed.
 
     Raises InputError for an unknown parameter or kernel; for ``offloads_per_s`` if the kernel
     shares its offloads with another (`rides_on`), or has `sizes` and `cycles_per_byte`; for any

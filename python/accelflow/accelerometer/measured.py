@@ -146,11 +146,10 @@ def offload_cost_ns(host: tuple[float, float], accelerated: tuple[float, float])
     """Return the fixed cost of an offload, o0 + L in ns, from times on host and accelerator.
 
     `host` and `accelerated` are lines through the times of calls over their sizes: (intercept in
-    ns, slope in ns per byte). A is the ratio of the slopes. The equations divide all cycles of the
-    kernel on the host by A, also the fixed part of each call, the intercept of `host`. So the
-    accelerated time in the equations already has this fixed part divided by A. The result is the
-    intercept of `accelerated` less that part. It is below 0 if the accelerator speeds up the fixed
-    part of a call by more than A.
+    ns, slope in ns per byte). A is the host's slope divided by the accelerator's. The result is the
+    intercept of `accelerated` minus a part that the equations count as the kernel's accelerated
+    time: the intercept of `host` divided by A. The result is below 0 if the accelerator speeds up
+    the fixed part of a call by more than A.
     """
     return accelerated[0] - host[0] * accelerated[1] / host[1]
 

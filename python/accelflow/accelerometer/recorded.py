@@ -81,7 +81,8 @@ class Recorded:
     def growth_ratio(self) -> float:
         """The growth of a request's core time in ns for each ns by which a cost grows.
 
-        It is 1, or more if application logic is assumed, since that is a share of the request.
+        It is 1 if application logic was measured. It is more if application logic is assumed to be
+        a share of the request, since this time then grows with the costs.
         """
         return 1 / (1 - APPLICATION_RATIO) if self.assumed_application else 1.0
 
@@ -235,12 +236,13 @@ def service_of(
     machine. `threading`, `placement`, `acceleration_ratio` and `costs` (such as `transfer_cycles`)
     apply to all kernels, since a recording of software does not have them.
 
-    Alpha (`kernel_share_ratio`) and n (`offloads_per_s`) are ranges where the total has an error.
-    Alpha is a kernel's cost divided by the total time of a request, and n its number of operations
-    divided by that total. Both depend on the total, so their errors are related, but the model
-    draws each range independently. Where offloads cost little, an interval of a gain is therefore
-    too wide: a larger cost of one operation makes the others' shares smaller. Where offloads cost
-    as much as they save, the interval is too narrow: a smaller total makes every n larger.
+    Alpha (`kernel_share_ratio`) is a kernel's cost divided by the total core time of a request, and
+    n (`offloads_per_s`) the number of its operations divided by this total. If the recorded times
+    have a standard error, alpha and n are ranges. Their errors are related through the total, but
+    the model draws each range independently. Where offloads cost little, an interval of a gain is
+    therefore too wide: a larger cost of one operation makes the others' shares smaller. Where
+    offloads cost as much as they save, the interval is too narrow: a smaller total makes every n
+    larger.
 
     Raises InputError if no clock is known, or the clock is not a finite number above 0.
     """

@@ -153,10 +153,11 @@ def evaluate(
     """Evaluate `service` and return an object of schema ``accelflow.accelerometer/1``.
 
     Ranges are evaluated at their central value; the result then also has ``intervals`` from the
-    random draws. With `around_ratio` it has ``sensitivity``: the speedups if one independent input
-    is lower and higher by that share, or at the ends of its range. Inputs that depend on this input
-    change too, as they do in the random draws. With `each_draw` and ranges, the result has
-    ``draws_speedup_ratio``: the speedup of each draw, in ascending order.
+    random draws. With `around_ratio` it has ``sensitivity``: for each independent input, the
+    speedups if this input is lower and higher by the share `around_ratio`, or at the ends of its
+    range. Inputs that depend on this input change too, as they do in the random draws. With
+    `each_draw` and ranges, the result has ``draws_speedup_ratio``: the speedup of each draw, in
+    ascending order.
 
     Raises InputError for a value of the wrong type, out of range or missing, and for values that
     contradict each other.

@@ -36,11 +36,12 @@ class Run:
     their number. A host works on `threads` requests at a time (under Sync, on one). A request has
     `kernels_per_request` kernels, each after some of the service's own work. `own_work`,
     ``constant`` or ``exponential``, is the distribution of the time of own work. `kernel_work` is
-    that of the time of kernels without sizes. On an accelerator, the `service_scv_ratio` of the
-    kernel's queue sets it instead, if given: 0 is constant, 1 exponential. With `responses_first`,
-    requests whose response has arrived run before new ones; otherwise requests run in the order in
-    which they became ready. `load_ratio` is the arrival rate divided by the host's capacity without
-    offloading. `requests` are measured with each of `seeds` seeds, from 1 on.
+    that of the time of kernels without sizes. If the kernel's queue has a `service_scv_ratio`, this
+    determines the distribution of the accelerator's time: 0 is constant, 1 exponential. With
+    `responses_first`, requests whose response has arrived run before new ones; otherwise requests
+    run in the order in which they became ready. `load_ratio` is the arrival rate divided by the
+    host's capacity without offloading. `requests` are measured with each of `seeds` seeds, from 1
+    on.
     """
 
     hosts: int = 1

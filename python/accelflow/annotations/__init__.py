@@ -137,8 +137,8 @@ def offload(
 ) -> Any:
     """Decorate `function` to record its calls of functions that accelerators could do.
 
-    Known functions, such as those of zlib, are recorded by themselves. `marks` maps further
-    functions to their accelerators: one of the paper's nine, or a name of your own
+    Known functions, such as those of zlib, are always recorded. `marks` maps further functions to
+    their accelerators: one of the paper's nine, or a name of your own
     (``@offload(marks={resize: "Resize"})``). Other decorators must be above this one. Generator and
     coroutine functions run as before, and none of their operations are recorded.
 

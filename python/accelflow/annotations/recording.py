@@ -24,13 +24,13 @@ _DATA: Final = (bytes, bytearray, memoryview, str)
 class Operation:
     """A recorded call that an accelerator could do, with its sizes in bytes and its time.
 
-    `accelerator` names the accelerator, and `call` the called function. The input, of
-    `input_bytes`, is the argument for the called function's first parameter, given by position or
-    by name, or else the object of a method. Sizes are 0 for values without bytes, such as a dict.
-    `time_ns` is the call's time. `follows` is the index of the operation whose output is this
-    input; None if the input comes from elsewhere. `of_argument` is true if the input is an argument
-    of the recorded function, and `is_result` if the output is that function's result. For a
-    checksum, the unchanged input counts as its output.
+    `accelerator` names the accelerator, and `call` the called function. The input of the call is
+    the argument for the function's first parameter, given by position or by name, or else the
+    object of a method. `input_bytes` and `output_bytes` are the sizes of input and output; a value
+    without bytes, such as a dict, has size 0. `time_ns` is the call's time. `follows` is the index
+    of the operation whose output is this input; None if the input comes from elsewhere.
+    `of_argument` is true if the input is an argument of the recorded function, and `is_result` if
+    the output is that function's result. For a checksum, the unchanged input counts as its output.
     """
 
     accelerator: str

@@ -75,7 +75,7 @@ _FILE: Final = click.Path(path_type=Path, dir_okay=False)
     "around_ratio",
     type=float,
     metavar="SHARE",
-    help="Also show the gain if each input is this share lower or higher, such as 0.2.",
+    help="Also show the gain with each input alone lower and higher by SHARE, such as 0.2.",
 )
 @click.option(
     "--seek",
