@@ -47,11 +47,12 @@ def plan(
     as_json: bool,
     report_file: Path | None,
 ) -> None:
-    """Admit the flows of FILE, choose their registers, and run them with and without shaping.
+    """Admit the flows of FILE, set their traffic shapers, and run them with and without shaping.
 
-    The last columns are the rate promised to each flow, the flow's rates with ARCUS and without
-    shaping, and whether ARCUS kept the promise. A star marks a rate below the promise. Exits with 1
-    if ARCUS broke a promise or admitted no flow.
+    The columns refill, bucket and interval are the registers of a flow's shaper. The last columns
+    are the rate promised to each flow, the flow's rates with ARCUS and without shaping, and whether
+    ARCUS kept the promise. A star marks a rate below the promise. Exits with 1 if ARCUS broke a
+    promise or admitted no flow.
     """
     check_report(report_file)
     with busy(Console(stderr=True), "simulating"):

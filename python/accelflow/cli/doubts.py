@@ -20,8 +20,8 @@ _PRINTED: Final[set[str]] = set()
 def each_once() -> Iterator[None]:
     """Print each warning about a workload file once, as a single line on standard error.
 
-    It is a context manager for the whole command. Warnings of :func:`plain_warnings` inside of it
-    are not repeated either.
+    This context manager encloses a whole command. A warning that :func:`plain_warnings` prints
+    inside it is printed only once, too.
     """
     _PRINTED.clear()
     with _given_to(_say):

@@ -48,7 +48,8 @@ def find(  # noqa: PLR0913, PLR0917 (options)
 
     STUDY is a TOML file with a scenario and a table [find] (docs/studies.md). A single value is
     found by bisection; Optuna searches designs of several values. Each value or design is simulated
-    with as many seeds as the decision needs. A stopped search resumes where it was.
+    with more seeds until it clearly meets or breaks the limits, or until the study's most_seeds
+    have run. A stopped search resumes where it was.
     """
     question = studies.read_find(study_file)
     place = out or Path("out/studies") / study_file.stem

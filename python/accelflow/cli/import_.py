@@ -114,8 +114,8 @@ def arrivals(files: Sequence[Path], out: Path, strict: bool, as_json: bool, **op
     """Take arrivals from tables of times, counts or rates.
 
     FILE is CSV, gzipped or not. The name of the time column declares its unit: time_s, time_ms,
-    time_us, or timestamp for dates. A column count has the requests of a window; a column rate_rps
-    or rate_rpm has rates. Without these columns, each row is a request.
+    time_us, or timestamp for dates. A column named count has the number of requests in each window,
+    and a column named rate_rps or rate_rpm has rates. Without these columns, each row is a request.
     """
     into, service = options.pop("into"), options.pop("service")
     unit = options["unit"]

@@ -1,4 +1,4 @@
-"""How much of the requests in spans a workload has, as lines of the report of an import."""
+"""Lines of an import's report on coverage: the share of the spans' requests in the workload."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""End a command at Ctrl-C or SIGTERM, also native code that does not look for signals."""
+"""End a command at Ctrl-C or SIGTERM, even while native code runs that checks for no signals."""
 
 import os
 import signal

@@ -37,10 +37,9 @@ def check_report(report_file: Path | None) -> None:
 
 
 def page_samples(scenario: Scenario, seeds: int) -> int:
-    """Return how many single requests to record for the curves of a page.
+    """Return how many single requests to record at most for the curves of a page.
 
-    The number is that for each service, system, chip and seed. It keeps the total at about a
-    million.
+    This number applies to each service, system, chip and seed; the total is about a million.
     """
     known = scenario.services or services(loaded(scenario).workload)  # type: ignore[arg-type]
     systems = max(len(scenario.orchestrators or orchestrators()), 1) * max(len(scenario.chips), 1)

@@ -74,7 +74,8 @@ def _choice_names() -> list[str]:
     "--held",
     type=written_as(".json"),
     metavar="FILE.json",
-    help="Also write each reading's results to this file, as `accelflow reproduce` quotes them.",
+    help="Also write the results by row and reading to this file. `accelflow reproduce` quotes"
+    " results from a packaged file of this form.",
 )
 @click.option(
     "--json", "as_json", is_flag=True, help="Print the results as one JSON object, not as text."

@@ -97,8 +97,8 @@ from accelflow.reproduce import (
     "page_of",
     type=click.Path(path_type=Path, file_okay=False),
     metavar="DIRECTORY",
-    help="Only rewrite comparison.md, the pictures and the reasons from the results in this"
-    " directory.",
+    help="Only rewrite comparison.md, the pictures and the reasons for differences, from the"
+    " results in this directory.",
 )
 @click.option(
     "--implications",

@@ -56,9 +56,8 @@ def runner_at(cluster: str | None, workers: int | None) -> Iterator[Runner | Non
     """Yield a runner, which simulates on the machines of `cluster`.
 
     If `cluster` is None, yields None instead: the study then simulates in threads of this process.
-    Raises InputError if `cluster`
-    and `workers` are both given, and for the reasons of
-    :func:`accelflow.studies.cluster.on_cluster`.
+    Raises InputError if `cluster` and `workers` are both given, and as
+    :func:`accelflow.studies.cluster.on_cluster` does.
     """
     if cluster is None:
         yield None

@@ -76,7 +76,7 @@ def list_traces(file: Path | None, as_json: bool) -> None:
     help="Also draw the graph to this file; its name ends in .png or .svg.",
 )
 def show_trace(name: str, file: Path | None, as_json: bool, out: Path | None) -> None:
-    """Show the trace NAME: source, graph, words nibble by nibble, and the memory it can reach."""
+    """Show the trace NAME: source, graph, words by nibble, and the trace memory it can reach."""
     if out is not None and out.suffix not in FORMATS:
         raise refused("--out", str(out), f"must end in {' or '.join(FORMATS)}")
     view = _view(name, file)

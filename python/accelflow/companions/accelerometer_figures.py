@@ -1,7 +1,7 @@
 """The figures of Accelerometer, drawn in the paper's form, with marks for values in its text.
 
 The paper prints no numbers beside its curves and bars. Values that the paper's text states are
-drawn in black. Curves of sizes are those of this project's live server.
+drawn in black. The distributions of payload sizes were measured on this project's live server.
 """
 
 from __future__ import annotations

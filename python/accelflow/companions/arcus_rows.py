@@ -41,8 +41,8 @@ def _finding(experiment: str, row: Mapping[str, Any], ours: Estimate) -> Finding
 def merged_report(runs: Sequence[_Report]) -> dict[str, Any]:
     """Combine one experiment's reports of several seeds into one report.
 
-    It has the means of their numbers and curves, with 95 % intervals. Rows and points that one of
-    the reports lacks are left out.
+    The combined report has means of the numbers and curves over the seeds, with 95 % intervals.
+    Rows and points that one of the reports lacks are left out.
     """
     findings = {finding.key: finding for finding in arcus_findings(runs)}
     rows = []

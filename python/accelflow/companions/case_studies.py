@@ -233,8 +233,9 @@ def studies() -> dict[str, dict[str, Any]]:
     """Return the case studies of Table 6: speedups, and the host's time before and after.
 
     `before` and `after` have the parts of the host's time, as shares of the time before offloading;
-    `after` follows from the equations. `production` has the same parts as the paper reports them:
-    from the kernel's stated reduction, and from the cycles that the measured speedup frees.
+    `after` follows from the equations. `production` has the parts after offloading by the paper's
+    text: from the printed reduction of the kernel's cycles, and from the freed cycles, which the
+    paper prints for AES-NI and which follow from the measured speedup in the other cases.
     """
     found = {}
     for case in MEASURED:

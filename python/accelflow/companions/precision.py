@@ -82,8 +82,8 @@ class Seeds:
     """The seeds with which an experiment was simulated, and how precise its figures became.
 
     The seeds are `first` and the following, `count` in all. `reached` is half of the widest
-    interval as a share of :func:`scale_of`; None if no figure depends on the seed. `beyond` has the
-    findings that are less precise than requested: it maps their keys to the same share.
+    interval as a share of :func:`scale_of`; None if no figure depends on the seed. `beyond` has
+    such a share for each finding that is less precise than requested, by the finding's key.
     """
 
     first: int

@@ -47,12 +47,13 @@ def compare(
     paper's mean rate. Under ``flood`` one tenant sends twelve times as much.
 
     Each of ``rows`` has a system's means over `replications` seeds from `seed` on, with half the
-    width of their 95 % intervals, and the values of the closed-form model. ``effects`` has, for
-    each addition to a system, the other seven services' P99 without the addition divided by their
-    P99 with it. The additions are AccelFlow, Cerebros (without and with ARCUS), and ARCUS (without
-    and with Cerebros). If `live` is a result of :func:`accelflow.companions.together.live.measure`,
-    ``live`` compares this live server with its simulation and with the closed-form model. Raises
-    InputError for counts that are not allowed.
+    width of their 95 % intervals, and the values of the closed-form model. ``effects`` has a ratio
+    for each addition to a system: P99 without the addition divided by P99 with it, where P99 is the
+    mean over the seven services of the tenants that do not flood. The additions are AccelFlow,
+    Cerebros (without and with ARCUS), and ARCUS (without and with Cerebros). If `live` is a result
+    of :func:`accelflow.companions.together.live.measure`, ``live`` compares this live server with
+    its simulation and with the closed-form model. Raises InputError for counts that are not
+    allowed.
     """
     whole_number("requests", requests, 100, 10_000_000)
     whole_number("replications", replications, 1, 1_000)

@@ -32,8 +32,8 @@ def beside(
     the costs of its recording, the same rates and one core. Its system without accelerators
     executes traces on cores, as the live server's threads do; the others have the hardware of
     AccelFlow, Cerebros and ARCUS. Live figures are medians over rounds with bootstrap intervals.
-    Simulated ones are means over `replications` seeds from `seed` on. Raises AccelflowError for a
-    recording that does not fit.
+    Simulated ones are means over `replications` seeds from `seed` on. Raises AccelflowError if
+    the simulator refuses the recording.
     """
     rounds = {(row["load"], row["system"]): row["rounds"] for row in measured["rows"]}
     setup = _setup(measured)

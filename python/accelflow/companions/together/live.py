@@ -257,7 +257,7 @@ def measure(
 
     Raises InputError for a program that cannot be started or is another one, and for `rounds` or
     `seconds` that are not allowed. Raises AccelflowError for a program that ends or fails, and for
-    a machine without IPv6, since the tenant's calls have an IPv6 address.
+    a machine without IPv6, since the server knows the flooding tenant by the address ``::1``.
     """
     whole_number("rounds", rounds, 2, 1_000)
     if not 0.5 <= seconds <= 60.0:
