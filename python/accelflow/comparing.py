@@ -160,9 +160,8 @@ def compare(  # noqa: PLR0913 (options, by name)
     number of completed requests and the total.
 
     Raises InputError for a value that is not allowed, for a `policy` that has no effect under any
-    of the orchestrators, and for more samples than are kept,
-    AccelflowError for a scenario that cannot be simulated, and for a time limit that expires before
-    the first run length is complete.
+    of the orchestrators, and for more samples than are kept. Raises AccelflowError for a scenario
+    that cannot be simulated, and if the time limit expires before the first run length is complete.
     """
     whole_number("seeds", seeds, 1, MAX_SEEDS)
     if time_limit_s is not None and precision is None:

@@ -236,7 +236,8 @@ def log_failure(name: str, raised: BaseException, scope: _native.Scope | None) -
     """Log the exception `raised` of the handler of the function `name` under a new id.
 
     An exception that the client receives in full is not logged: one that the interface declares, or
-    one that a trace has already sent. `scope` is that of the request.
+    one that a trace has already sent. `scope` is the context of the request, such as its deadline;
+    if its client no longer waits, a timeout of the handler's own call is logged at level INFO.
     """
     if isinstance(raised, DeclaredError):
         return

@@ -1,4 +1,4 @@
-"""Settings of a scenario that would do nothing."""
+"""Find a scenario's order of queues that would have no effect, to refuse or to drop it."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ _BY_DEADLINE: Final = frozenset({"deadline", "edf"})
 def check_effects(scenario: Scenario, *, more_systems: bool = False) -> None:
     """Raise InputError if the `policy` of `scenario`, an order of queues, would have no effect.
 
-    It has none if each system has an order of its own, or if it needs deadlines and no service has
-    an SLO. With `more_systems`, systems in Python are simulated too, and nothing is refused.
+    The policy has no effect if each system has an order of its own, or if the policy orders by
+    deadlines and no service has an SLO. With `more_systems`, systems in Python are simulated too,
+    and nothing is refused.
     """
     why = None if more_systems else _why_idle(scenario)
     if why is not None:

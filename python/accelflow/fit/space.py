@@ -112,7 +112,7 @@ def _text(value: Value) -> str:
 def values_of(scenario: Scenario, free: Sequence[Bound]) -> dict[str, Value]:
     """Return the values of the parameters `free` in `scenario`, by the parameter's name.
 
-    The value of a choice is its name.
+    A value that has a name is returned as this name, such as ``random``.
     """
     fields = scenario.to_dict()
     known = {parameter.key: parameter for parameter in simulation.parameters()}

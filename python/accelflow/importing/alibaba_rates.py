@@ -82,7 +82,7 @@ class Rates:
     def table(
         self, name: str, share: float
     ) -> tuple[Iterator[tuple[int, float]], tuple[int, float]]:
-        """Return the rates of the microservice `name` over time, times `share`, and their end.
+        """Return the rates of the microservice `name` over time, multiplied by `share`, and an end.
 
         The rates are pairs (start in ns from the first one, requests per second). The end is a
         pair, too: the end of the last rate in ns, and the mean of all rates, which holds from there

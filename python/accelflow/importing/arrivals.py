@@ -75,11 +75,13 @@ class Arrivals:
     def __init__(
         self, process: str, records: Sorted, report: Report, place: Place, last_ns: int | None
     ) -> None:
-        """Take `records` of time in ns and value, as `process` says: ``times`` or ``rates``.
+        """Take `records`, pairs of a time in ns and a value, and compute the mean rate.
 
-        `place` names times in messages. `last_ns` is the end of the last rate, or None if it is not
-        known. Raises InputError if there would be no requests, and for a rate that is too high or a
-        mean rate out of range.
+        If `process` is ``times``, each record is the time of a request; if it is ``rates``, the
+        value is the rate in requests per second from this time on. `place` describes times in error
+        messages. `last_ns` is the end of the last rate, or None if it is not known. Raises
+        InputError if there would be no requests, and for a rate that is too high or a mean rate out
+        of range.
         """
         self.process = process
         self._records = records

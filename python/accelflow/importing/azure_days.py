@@ -27,7 +27,8 @@ class Days:
     """The functions in Azure's tables of 2019, with their invocations by minute and durations.
 
     The tables have one day or consecutive days. Invocations by minute are kept for the most invoked
-    functions, and only totals for the others. So memory does not grow with the number of minutes.
+    functions, and only totals for the others. So memory does not grow with the product of all
+    functions and all minutes.
     """
 
     def __init__(self, report: Report, top: int) -> None:

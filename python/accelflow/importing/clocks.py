@@ -82,8 +82,9 @@ class Clock:
     ) -> None:
         """Read times of `unit`; dates without a zone are in `zone`, by default UTC.
 
-        `windows` is true for the starts of windows, which differ, unlike the times of requests.
-        Raises InputError for an unknown zone.
+        `windows` is true if the times are starts of windows. When the clocks show an hour twice,
+        the second of two equal starts is then in the second hour, unless the table also has equal
+        starts elsewhere. Raises InputError for an unknown zone.
         """
         self._report = report
         self._scale = UNITS[unit]

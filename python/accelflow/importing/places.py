@@ -1,4 +1,4 @@
-"""Which files an import may write beside a workload: none that is read or belongs to another."""
+"""Check that an import overwrites none of its inputs, and no file of another service."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def check_companions(
     """Raise InputError if an import to the workload file `out` would write over a file in use.
 
     The import writes companion files, such as tables of arrivals, beside `out`. `tree` is the
-    workload's content, and `names` maps the name of each companion in it to the name of the file.
-    No companion may be one of `inputs`, the files that the import reads, or a file that another
-    part of `tree` names.
+    workload's content, and `names` maps the name that `tree` has for each companion to the name of
+    the file to write. No companion may be one of `inputs`, the files that the import reads, or a
+    file that another part of `tree` names.
     """
     read = {os.path.realpath(path) for path in inputs}
     others = {
@@ -44,9 +44,9 @@ def check_companions(
 def check_existing(tree: Tree, made: Mapping[str, Path], out: Path) -> None:
     """Raise InputError if a file written beside the workload `out` would replace an unrelated one.
 
-    `made` maps the name of each such companion file to a complete temporary file, which is to be
-    moved there. An existing file may be replaced if it is equal, or if the old workload in `out`
-    names it for the same service as `tree`, the new one.
+    `made` maps the name of each such companion file to the path of the temporary file with its
+    content. An existing file may be replaced if its content is equal, or if the old workload in
+    `out` names the file for the same service as the new workload, `tree`.
     """
     before = _before(out)
     for name, new in made.items():

@@ -20,8 +20,8 @@ _WORKS: Final = {
 def decided(found: _Value | None, at: float = 1.0) -> int:
     """Return whether the value `found` is certainly above `at` (1), below it (-1), or neither (0).
 
-    It is certain if the whole confidence interval is on that side. A value without an interval
-    gives 0.
+    A value is certainly above or below `at` if its whole confidence interval is. A value without an
+    interval gives 0.
     """
     if found is None or (found.get("half_width") is None and "low" not in found):
         return 0

@@ -244,9 +244,9 @@ def effects(found: Runs) -> list[dict[str, Any]]:
     """Return how each addition to a system, such as ARCUS, changes the P99 of other tenants.
 
     There is an object for each load and addition. ``p99_ratio`` is the P99 without the addition
-    divided by that with it: 2 means half the P99. If the system already has another addition,
-    ``beside_ratio`` divides this ratio by the one without the other addition: below 1, the two
-    additions take gain from each other. Otherwise it is None.
+    divided by that with it: 2 means half the P99. ``beside_ratio`` is for an addition to a system
+    that already has another one, otherwise None: ``p99_ratio`` in that system, divided by
+    ``p99_ratio`` in AccelFlow alone. Below 1, the two additions reduce each other's gain.
     """
     rows = []
     for load in LOADS:
