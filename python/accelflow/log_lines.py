@@ -1,7 +1,7 @@
 """Keep the texts of clients and services from forging lines of a server's log.
 
-The text of an exception may quote what a client has sent, with ends of lines and the sequences that
-control terminals.
+The text of an exception may quote what a client has sent, including line breaks and the sequences
+that control terminals.
 """
 
 import logging
@@ -18,8 +18,8 @@ _LAYOUT: Final = "\n\t"
 class PrintableLines(logging.Filter):
     """A filter of a logger that escapes what is not printable, as in ``repr``.
 
-    The message becomes one line. In the traceback of an exception, the text of each exception does.
-    Records that need no escapes are not changed.
+    The message becomes one line. A traceback keeps its lines, but the text of each exception in it
+    becomes one line. Records that need no escapes are not changed.
     """
 
     def filter(self, record: logging.LogRecord) -> bool:

@@ -13,13 +13,13 @@ _T = TypeVar("_T")
 
 
 class Stop:
-    """A switch that stops simulations which run on other threads.
+    """A switch that stops simulations on other threads.
 
     Pass :meth:`look` to each simulation as its ``progress``; :meth:`issue` then ends them all.
     """
 
     def __init__(self) -> None:
-        """Make a request that is not issued yet."""
+        """Make a switch that stops nothing before :meth:`issue`."""
         self._issued = threading.Event()
 
     def issue(self) -> None:

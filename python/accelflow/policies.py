@@ -84,10 +84,10 @@ class ManagerVisit:
 class Decision:
     """How long dispatcher, manager and core work, in this order, to find what follows an operation.
 
-    First, the accelerator's output dispatcher takes `dispatcher_ns`; its number of `instructions`
-    is only counted. Then the central `manager` decides, if this is not None. Then the request's
-    core works for `core_ns`. The trace waits for all three. It does not wait for `background_ns`,
-    further time on that core.
+    First, the accelerator's output dispatcher takes `dispatcher_ns`. `instructions` is the number
+    of instructions that it executes; this number only enters statistics. Then the central `manager`
+    decides, if this is not None. Then the request's core works for `core_ns`. The trace waits for
+    all three. It does not wait for `background_ns`, further time on that core.
     """
 
     dispatcher_ns: float = 0.0

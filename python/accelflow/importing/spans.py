@@ -1,4 +1,4 @@
-"""Spans of Jaeger and OpenTelemetry, which the engine reads (docs/import-spans.md)."""
+"""Import spans of Jaeger and OpenTelemetry, which native code reads (docs/import-spans.md)."""
 
 from __future__ import annotations
 

@@ -347,8 +347,9 @@ def alone(live: Live, subject: Subject, *, seconds: float) -> list[float]:
     """Return the times in us that single calls take beyond the server's own time.
 
     The calls are evenly spaced, so far apart that none waits for another. The server process must
-    record. Response times at client and server cannot be matched by call, so the longest are
-    matched with the longest. The server's variation is then not counted as the client's.
+    record. The server's own times are drawn from its recording, so they cannot be matched with the
+    calls. Both lists are sorted, and values of equal rank are subtracted. This way, variation of
+    the server's times is not counted as the client's.
     """
     tried = _called(live, subject, [0.0] * _TRIED, 1, None)
     # Each of these was due at once: the last response has the time of all.

@@ -42,8 +42,9 @@ def breakdown(
     Both ignore the cost of an offload, so they are upper bounds;
     :func:`accelflow.accelerometer.evaluate` includes that cost.
 
-    Stacks without a category are in the last row, `other`, with its heaviest functions: leaves, or
-    in `functionality` the functions that the innermost dispatcher, such as a server's loop, called.
+    Stacks without a category are in the last row, `other`, whose `functions` are the heaviest ones.
+    In `leaf`, these are leaf functions. In `functionality`, they are the functions that the
+    innermost dispatcher (such as a server's loop) called, or leaf functions without a dispatcher.
     If perf counted cycles and instructions, rows also have `instructions`, `instructions_ratio`
     (the share of all instructions) and `ipc` (None for a category whose instructions were not
     counted). `details` is the result of :func:`leaves_by_part`, and `orchestration` that of

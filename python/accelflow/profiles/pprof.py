@@ -92,7 +92,9 @@ def parse(
 
 
 def labels(data: bytes, place: str) -> set[tuple[str, str]]:
-    """Return the labels with a text of the samples in `data`, as pairs (key, text).
+    """Return the text labels of the samples in the pprof profile `data`, as pairs (key, text).
+
+    Numeric labels are left out.
 
     Raises InputError as :func:`parse` does.
     """

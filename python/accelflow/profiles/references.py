@@ -1,8 +1,8 @@
 """The shares of categories in the Accelerometer paper, as references for profiles.
 
-The paper's Figs. 1 to 10 have no numbers, so the references are shares that its text states. A
-share is one of all cycles of a service. A reference for a part of a category, such as copies, is
-compared with that part alone.
+The paper's Figs. 1 to 10 have no numbers, so the references are shares that its text states: parts
+of all cycles of a service. A reference for a part of a category, such as copies, is compared with
+that part alone.
 """
 
 import math

@@ -52,10 +52,11 @@ class Swing:
     """How far one figure moves if a choice that the paper leaves open is made in another way.
 
     All values are log ratios: the logarithm of our figure divided by the paper's, 0 if both are
-    equal. `default` is that under the default scenario, and `others` are those under the other
-    readings (values) of `choice`. Readings with a saturated system have theirs in `saturated`
-    instead, since these depend on the length of the run. `sure` is true if a reading's figure
-    differs from the default's by more than the half widths of both confidence intervals together.
+    equal. `default` is the log ratio under the default scenario. `others` are the log ratios under
+    the other readings (values) of `choice`, except those with a saturated system. The log ratios of
+    these readings are in `saturated`, since they depend on the length of the run. `sure` is true if
+    a reading's figure differs from the default's by more than the half widths of both confidence
+    intervals together.
     """
 
     choice: Choice

@@ -3,9 +3,9 @@
 The default of a choice is the reading with the best basis: the paper's text, then published data.
 If several readings have the best basis, or all are assumed, the default is the one nearest to the
 rows of Fig. 11 marked ``fit``. A reading that is nearer by no more than :data:`NOISE` changes no
-default. A reading that the rule prefers to the default is set aside for a stated reason. If its
-runs have a saturated system, or at least half of the fitted rows do not agree, such a reading
-cannot be the default; otherwise it is an exception to the rule.
+default. A reading that the rule prefers to the default must be set aside for a stated reason. Such
+a reading cannot be the default if a system is saturated in its runs, or if at least half of the
+fitted rows do not agree. Otherwise it is an exception to the rule.
 """
 
 from __future__ import annotations
@@ -69,8 +69,9 @@ class Decision:
 
     A choice is something that the paper leaves open, and its readings are the possible values.
     `default` is the reading that the scenario uses, or None if it uses none of them; `others` are
-    the rest. `by` says why the default is right: ``nearest`` if its results are nearest to Fig. 11,
-    or its kind of support (a key of :data:`accelflow.readings.choices.BASES`), or empty without a
+    the rest. `by` says what decides for the default. It is ``nearest`` if another reading has the
+    same kind of support, so that the distance from Fig. 11 decides. Otherwise it is the default's
+    kind of support (a key of :data:`accelflow.readings.choices.BASES`); it is empty without a
     default. `exceptions` are readings that the rule prefers to the default and that could be the
     default, but were set aside for a stated reason. `breaks` has sentences on how the default
     breaks the rule without a stated reason.
