@@ -74,9 +74,11 @@ def relief_suite(
 
     In the result, ``applications[i].ratio`` and ``means`` have a ratio for each key of
     :data:`DEFINITIONS`, and for ``bound``: the throughput if the bottleneck unit computes all the
-    time, divided by RELIEF's with one graph at a time. If RELIEF meets the deadline at no rate, the
-    ratio is None and excluded from the means. With fewer than :data:`LEAST_COUNTED` graphs after
-    the warm-up, ratios are only those of the start of a run.
+    time, divided by RELIEF's with one graph at a time. A ratio for ``periodic`` or ``poisson``
+    compares the highest rates at which 99 % of the graphs meet the deadline. It is None if RELIEF
+    has no such rate, and 0 if only AccelFlow has none; the means leave out both. With fewer than
+    :data:`LEAST_COUNTED` graphs after the warm-up, no graph may miss the deadline at these rates,
+    and queues hardly fill.
 
     Raises InputError for an unknown reading or application and for lengths that are not allowed.
     """

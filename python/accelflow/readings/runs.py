@@ -80,7 +80,7 @@ class Figure:
     def differs(self, other: Figure) -> bool:
         """Return whether two figures certainly differ, or only one of them exists.
 
-        They certainly differ if their distance is more than both intervals' half widths together.
+        They certainly differ if their distance exceeds the sum of both intervals' half widths.
         """
         if self.mean is None or other.mean is None:
             return self.mean is not other.mean

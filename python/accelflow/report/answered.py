@@ -1,4 +1,4 @@
-"""Words on requests without a response, of which latencies say nothing."""
+"""Texts that state how many requests have no response: latencies leave these requests out."""
 
 from __future__ import annotations
 
@@ -49,8 +49,9 @@ def among_answered(systems: Sequence[SystemResult]) -> str:
 def unanswered_notes(comparison: Comparison, *, marked: bool) -> list[str]:
     """Return notes on how many requests have no response under each system, and of which services.
 
-    Empty if the shares are the same under all systems and hardly matter. With `marked`, the note
-    begins with ``a``, the mark that a table puts on the latencies concerned.
+    The list is empty if the share without a response is the same under all systems, and is at most
+    0.1 % for each service. With `marked`, the note begins with ``a``, the mark that a table puts on
+    the latencies concerned.
     """
     systems = comparison.systems
     if not _matters(systems):

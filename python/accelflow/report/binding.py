@@ -17,8 +17,9 @@ The rule depends on the results alone. The first of the following that applies i
    logic is called the cores' work if cores also execute traces: all of them, or those of at least
    10 % of the requests, by fallbacks.
 
-Shares of the mean latency are means over the services. Utilisations and shares of full queues are
-those of the server where they are highest: a mean over servers would hide the one that is short.
+Shares of the mean latency are means over the services. A utilisation, or the share of operations
+that full queues turned away, is that of the server where it is highest: a mean over the servers
+would hide the overloaded one.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a comparison's simulations took of the arrivals that a workload's file states."""
+"""The part that a comparison simulated of the arrivals that are listed in a workload's file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ _SAME: Final = 0.05
 
 
 def check_loads(root: Reader) -> None:
-    """Raise InputError for wrong numbers of requests or wrong data on arrivals in results."""
+    """Raise InputError if `root`, a comparison's results, has wrong data on each service's load.
+
+    These data are the optional members ``requests_by_service`` and ``own_arrivals``.
+    """
     root.each_if_any("requests_by_service", type(root).count)
     for row in root.items("own_arrivals") if root.has("own_arrivals") else ():
         row.get("service", str)
@@ -41,9 +44,12 @@ def requests_text(comparison: Comparison) -> str:
 
 
 def arrival_notes(comparison: Comparison) -> list[str]:
-    """Return a note for each list of times and table of rates that was not simulated as a whole.
+    """Return notes on services of which only a part of the file's arrivals was simulated.
 
-    Notes on tables have the rate in the simulation, and the table's mean and highest rates.
+    A service has a note if its list of arrival times is longer than the simulation. With a table of
+    rates, it has one if the simulated rate is more than 5 % from the table's mean, or if the
+    simulation ends before the table and the table's highest rate is that far from the mean.
+    The note then has these three rates.
     """
     return list(_notes(comparison.source.get("own_arrivals", ())))
 

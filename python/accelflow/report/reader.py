@@ -26,8 +26,8 @@ _JSON_TYPES: Final[Mapping[type, str]] = {
 class Interval(NamedTuple):
     """A 95 % confidence interval of a result over several seeds, from `low` to `high`.
 
-    For a mean over the seeds, the interval is by Student's t. For a percentile of all seeds'
-    responses together, it is the jackknife's.
+    For a mean over the seeds, it is Student's t interval. For a percentile of the responses of all
+    seeds together, it is a jackknife interval.
     """
 
     low: float

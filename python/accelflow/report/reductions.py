@@ -19,12 +19,12 @@ __all__ = ["left_out_notes", "reduction", "reduction_text"]
 
 
 def reduction(ours: SystemResult, theirs: SystemResult, statistic: str) -> Estimate | None:
-    """Return by which share latencies of `ours` are lower than those of `theirs`: 1 - ours/theirs.
+    """Return the relative reduction of latency from `theirs` to `ours`: 1 - ours / theirs.
 
-    The result is the mean over the services, with equal weights, and negative if ours are higher.
-    `statistic` is the latency to compare, ``mean_us`` or ``p99_us``. The interval is the
-    jackknife's over the seeds, and None for a single seed. The result is None if no service has
-    both latencies.
+    The result is the mean over the services, with equal weights; it is negative if `ours` has the
+    higher latencies. `statistic` is the latency to compare, ``mean_us`` or ``p99_us``. The interval
+    is a jackknife interval over the seeds, and None for a single seed. The result is None if no
+    service has both latencies.
     """
     whole = mean_reduction(ours, theirs, statistic)
     if whole is None:

@@ -1,6 +1,6 @@
 """The combination of results of several seeds: means and their intervals.
 
-Simulations with different seeds are independent, so the interval of a mean over seeds is Student's.
+Simulations with different seeds are independent, so a mean over seeds has Student's t interval.
 The mean of the seeds' P99s is not the P99 of all requests, but the average over runs of this
 length.
 
@@ -69,7 +69,7 @@ def with_percentile(
     `results` is a result of :func:`pooled`, where the percentile (the key `name` of each service)
     is only the mean of the seeds' percentiles. `parts` are the results of the single seeds, in
     which each service has its longest response times, ``tail_us``. `thousandths` is the percentile
-    times 10, such as 990 for P99. The new interval is the jackknife's over the seeds
+    times 10, such as 990 for P99. The new interval is a jackknife interval over the seeds
     (:mod:`accelflow.findings.statistics`), and ``without_seed`` has the percentile without each
     seed in turn. A service keeps the mean if it has no response with one of the seeds.
     """

@@ -314,7 +314,7 @@ class SystemResult(Viewed, Named[ServiceResult]):
 
     @property
     def saturated(self) -> str | None:
-        """The first resource, over all services, that could not keep up; None if all kept up."""
+        """The resource that could not keep up, from the first service that names one; else None."""
         return next((result.saturated for result in self.services if result.saturated), None)
 
     def service(self, name: str) -> ServiceResult | None:
@@ -487,7 +487,7 @@ def sum_of(values: Sequence[float | None]) -> float | None:
 
 
 def mean_reduction(ours: SystemResult, theirs: SystemResult, statistic: str) -> float | None:
-    """Return by which share latencies of `ours` are lower than those of `theirs`: 1 - ours/theirs.
+    """Return the relative reduction of latency from `theirs` to `ours`: 1 - ours / theirs.
 
     The result is the mean over the services, with equal weights as in the paper's averages (section
     VII.A). `statistic` is a latency of :class:`ServiceResult`, such as ``p99_us``. None if no

@@ -1,6 +1,6 @@
 """The functions that show results as text, table, page or picture.
 
-Each function imports its module when it is first used.
+Each function imports the module that does the work only when it is called.
 """
 
 from __future__ import annotations

@@ -122,7 +122,7 @@ def of_system(comparison: Comparison) -> Summary:
 
 
 def of_service(result: ServiceResult) -> str:
-    """Return the latencies, throughput and missed SLO share of one service as text."""
+    """Return a service's latencies, throughput and share of requests beyond the SLO as text."""
     cells = _measures(result)
     measures = ", ".join(f"{name} {cell}" for name, cell in zip(_HEADINGS, cells, strict=True))
     return fill(f"{_cut(result.service, _LONGEST)}: {measures}", width=80, subsequent_indent="  ")

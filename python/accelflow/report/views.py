@@ -1,8 +1,8 @@
 """The methods of results that show them as text, table, page or plot.
 
-Results are plain data; the functions that show results are in other modules, which import the
-results. The package installs these functions when it is loaded. So results have methods that show
-them, and their module imports none of these modules.
+The functions that show results are in modules that import :mod:`accelflow.report.results`, which
+imports this module. To avoid a circular import, results call functions that the package installs
+when it is loaded (:func:`install`).
 """
 
 from __future__ import annotations

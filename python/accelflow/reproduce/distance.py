@@ -13,9 +13,9 @@ __all__ = ["distance", "fitted", "log_ratio", "standard_error"]
 def fitted(findings: Sequence[Finding]) -> list[Finding]:
     """Return the findings from which :func:`distance` is computed.
 
-    They are the findings marked ``use = "fit"`` in ``paper-targets.toml``, without a key ``fits``:
-    the default scenario as a whole was chosen to match their figures. A finding with ``fits`` is
-    left out, since its figure served to choose a single parameter.
+    They are the findings marked ``use = "fit"`` in ``paper-targets.toml``. The default scenario as
+    a whole was chosen to match their figures. A finding that also has a key ``fits`` is left out,
+    since its figure served to choose single parameters.
     """
     return [
         finding for finding in findings if finding.use == "fit" and not targets()[finding.key].fits

@@ -59,8 +59,8 @@ def saturated(row: Row, cells: Cells) -> list[str]:
 def of_service(measure: str, runs: Sequence[Services], service: str) -> Estimate | None:
     """Return `measure` of one service under one system, with its confidence interval.
 
-    `runs` has the results of each seed. The interval is the jackknife's over the seeds. None if a
-    seed lacks the measure.
+    `runs` has the results of each seed. The interval is a jackknife interval over the seeds. None
+    if a seed lacks the measure.
     """
     rows = _rows(runs, service)
     return jackknife(lambda kept: _value(measure, rows, kept), len(rows))
@@ -69,8 +69,8 @@ def of_service(measure: str, runs: Sequence[Services], service: str) -> Estimate
 def of_system(measure: str, runs: Sequence[Services]) -> Estimate | None:
     """Return the mean of `measure` over one system's services, with its confidence interval.
 
-    `runs` has the results of each seed. The interval is the jackknife's over the seeds. None if a
-    service lacks the measure.
+    `runs` has the results of each seed. The interval is a jackknife interval over the seeds. None
+    if a service lacks the measure.
     """
     return jackknife(lambda kept: _of_system(measure, runs, kept), len(runs))
 

@@ -1,7 +1,8 @@
-"""Values of inputs at which our figure would agree with the paper's, and readings that were tried.
+"""Texts for reasons: under which readings and input values our figures agree with the paper's.
 
-``experiments/held.json`` has our figures by reading of the paper; `accelflow readings --held`
-writes this file. Other values follow from the paper's printed figures, by proofs.
+The readings are those of ``experiments/held.json``, which has our figures under each reading;
+`accelflow readings --held` writes this file. The input values are computed, or follow by proofs
+from figures that the paper prints.
 """
 
 from __future__ import annotations

@@ -30,14 +30,15 @@ FAST_COMPRESSION: Final = "cmp"
 class Kind:
     """One or two accelerators for which the paper prints common averages, such as Encr and Decr.
 
-    `key` begins the keys of the statements about this kind, `name` is its name in the paper, and
-    `row` ends the key of its utilisation at peak (section VII.B.4). `accelerators` is 1 or 2, the
+    `key` is the first part of the keys of statements about this kind, such as ``encr`` in
+    ``encr_speedup``. `name` is its name in the paper. `row` is the last part of the key of its
+    utilisation at peak (section VII.B.4), such as ``Encr_Decr``. `accelerators` is 1 or 2, the
     number of accelerators over which the averages are taken.
 
     `operations` is the largest number of the kind's operations per operation of TCP, over all
-    services (Tables II and IV). A trace that receives or sends has one operation of TCP, of
-    (De)Encr and of (De)Ser, and at most one of RPC and of (De)Cmp. LdB has one only in a trace that
-    receives, which is half of these traces.
+    services (Tables II and IV). Each trace that receives or sends a message has one operation of
+    TCP, one of (De)Encr and one of (De)Ser, and at most one of RPC and one of (De)Cmp. LdB has an
+    operation only in traces that receive, which are half of these traces.
     """
 
     key: str

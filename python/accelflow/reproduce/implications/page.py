@@ -47,7 +47,7 @@ def write_page(path: str | PathLike[str], proofs: Sequence[Proof]) -> None:
 
 
 def page(proofs: Sequence[Proof]) -> str:
-    """Return the page of `proofs` as Markdown; equal figures in the paper give an equal page."""
+    """Return the page of `proofs` as Markdown; equal proofs and printed figures give equal text."""
     lines = [*_introduction(proofs), *_glance(proofs), *_utilization(proofs)]
     for kind, (heading, about) in _KINDS.items():
         lines += [f"## {heading}", "", about, ""]
