@@ -170,7 +170,7 @@ class Scenario:
     `slo_factor` times the mean response time on an idle server with AccelFlow (None: no SLO).
     `tenants` and `priorities` (higher goes first) map services to numbers, by default 0. `shaping`
     maps tenants to rate limits (token buckets, as in ARCUS). A trace takes one token when it
-    starts, or with the unit bytes one per byte that its first operation reads.
+    starts; with the unit bytes, it takes a token for each byte that its first operation reads.
     ``Shaping(accelerator_s_per_s=...)`` limits a tenant's accelerator time as in a server: the time
     that its operations take on idle elements, predicted when a trace starts and corrected when it
     has ended. With several limits, one in each unit, a trace starts when all have enough tokens.

@@ -392,8 +392,8 @@ class Server:
         The simulator can then use the costs of this server. `services` maps functions
         (``Service.method``) to the names of services in the recording. Each service has the most
         common path of its requests. `base` is the text of another recording: the result is then
-        `base`, in which these services replace those of the same names. Only requests over TLS use
-        traces that the simulator supports.
+        `base`, in which these services replace those of the same names. Record over TLS: without
+        it, connections use traces such as ``T1_plain``, which the simulator does not have.
 
         Raises AccelflowError for a function without requests and for a server that does not record
         or is not running, and InputError for values of another type and for names of services that

@@ -37,8 +37,8 @@ def cpu(time_us: float | Times | None = None) -> Timed | Cpu:
     """Return a phase of application logic, which takes `time_us` microseconds of a core.
 
     A phase is one part of a service's path. `time_us` is a number, or a distribution from which
-    each request's time is drawn. If it is None, phases without a time share the service's `app_us`
-    equally; without `app_us`, the application time in the service's costs.
+    each request's time is drawn. All phases for which it is None share one time equally: the
+    service's `app_us` or, without `app_us`, the application time in the service's costs.
     """
     if time_us is None:
         return {"cpu": True}

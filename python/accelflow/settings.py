@@ -185,10 +185,10 @@ class Execution:
     run on worker threads that the load balancer LdB chooses (:class:`Steering`, or only its
     policy).
 
-    gRPC handlers run on up to `handler_threads` threads that all connections share. As many further
-    threads are reserved for connections without a running handler, and one thread per tenant for
-    tenants without a running handler (docs/server-limits.md). With 0, handlers run on the threads
-    of connections, which is faster for handlers that do not block.
+    gRPC handlers run on up to `handler_threads` threads that all connections share. The server
+    reserves more threads (docs/server-limits.md): the same number for connections that have no
+    running handler, and one for each tenant that has none. With 0, handlers run on the threads of
+    connections, which is faster for handlers that do not block.
 
     With `overwrites_freed_memory`, glibc overwrites the memory that the whole process frees, from
     the start of the server on, except blocks below 1,032 bytes. Freed memory of Python objects then
@@ -230,9 +230,10 @@ class Execution:
         return Steering(policy=self.steering) if isinstance(self.steering, str) else self.steering
 
     def resolved(self) -> Self:
-        """Return a copy with :class:`Pools` for a number, and :class:`Steering` for a policy.
+        """Return a copy with `workers` as :class:`Pools` and `steering` as :class:`Steering`.
 
-        `rpc.patience_s` is rounded to nanoseconds, and `faults` is a list.
+        Both stay None if not set. `rpc.patience_s` is rounded to nanoseconds, and `faults` is a
+        list.
         """
         return replace(
             self,

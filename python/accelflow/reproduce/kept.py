@@ -1,4 +1,4 @@
-"""Reads experiments' results from their files, and rewrites the page and the pictures."""
+"""Reads experiments' results from their files; rewrites them, their page and their pictures."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Kept:
 
     @property
     def results(self) -> dict[Path, str]:
-        """The new content of each results file, by path, with this version's reasons."""
+        """The new content of each results file, by path, with the currently recorded reasons."""
         return {
             path: to_text(outcome, self.scenario, self.budget)
             for path, outcome in self.outcomes.items()

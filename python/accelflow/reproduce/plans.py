@@ -30,8 +30,8 @@ MOST_ADDED = 1.5
 def plan(definition: Definition, scenario: Setting, budget: Budget) -> Plan[Cells]:
     """Return a generator that asks for an experiment's simulations, step by step (a plan).
 
-    Later steps depend on earlier results: simulations are prolonged until figures are precise, or
-    search for a rate. The plan's outcome has the results of each seed by (point, system).
+    Later steps depend on earlier results: the plan prolongs simulations until figures are precise,
+    or searches for a rate. The plan's outcome has the results of each seed by (point, system).
     :func:`accelflow.reproduce.runs.run_plans` runs plans.
     """
     budget = budget.for_experiment(long_run=definition.long_run, tails=definition.tails)

@@ -74,7 +74,8 @@ def pooled(measure: str, rows: Sequence[ServiceRow]) -> float | None:
 
     `rows` has the service's results, one for each seed. Percentiles and the mean latency are
     computed from the responses of all seeds together. Any other measure is the mean over the seeds.
-    A search for the highest rate has the results at that rate.
+    If `rows` are those of a search, the results are those at the highest rate that meets the SLO
+    with these seeds; None if no rate meets it.
     """
     rows = [part for row in _at_peak(rows) for part in row.get(_PARTS, (row,))]
     if not rows or not all("mean_us" in row for row in rows):  # no rate was within the SLO
@@ -183,10 +184,10 @@ def _dwells_of_run(run: Mapping[str, Any]) -> float:
 
 
 def shortage(measure: str, services: Sequence[Sequence[ServiceRow]]) -> str:
-    """Return a text that names the samples that are too small for `measure`; empty if all suffice.
+    """Return a text that names what `measure` lacks: larger samples or a power; empty if nothing.
 
-    An example is ``40 of 100 responses beyond P99``. `services` has, for each service, its results
-    of each seed. A measure of energy lacks the power of custom accelerators.
+    An example is ``40 of 100 responses beyond P99``. A measure of energy lacks the power of custom
+    accelerators, which is not known. `services` has, for each service, its results of each seed.
     """
     if measure in OF_ENERGY and (custom := _custom(services)):
         return f"the power of {' and '.join(custom)} is not known"

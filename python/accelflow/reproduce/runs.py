@@ -92,10 +92,11 @@ class Runner:
     def run(self, wanted: Wanted, *, whole: bool = False) -> None:
         """Run the simulations in `wanted` that have no results yet; :meth:`result` returns these.
 
-        With `whole`, results keep all response times, which percentiles over more than ten seeds
-        need. Otherwise they keep only the longest (:func:`accelflow.reproduce.pooling.tail_share`).
-        If a simulation fails, the others are stopped and its exception is raised. Raises
-        AccelflowError for saved results that are damaged, and OSError if results cannot be saved.
+        With `whole`, results keep all response times; percentiles over more than ten seeds need
+        them. Otherwise results keep only the longest
+        (:func:`accelflow.reproduce.pooling.tail_share`). If a simulation fails, the others are
+        stopped and its exception is raised. Raises AccelflowError for saved results that are
+        damaged, and OSError if results cannot be saved.
         """
         new = {_key(experiment, whole): experiment for experiment in wanted}
         new = {key: experiment for key, experiment in new.items() if key not in self._known}

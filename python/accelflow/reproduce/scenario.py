@@ -78,8 +78,8 @@ class Setting(Protocol):
         """Return the simulation of one system at one point of an experiment.
 
         `setup` has the settings that all points of the experiment share, and `point` those of one
-        value of its varied parameter. `requests` is the number of requests of each service (one
-        with the mean rate).
+        value of its varied parameter. `requests` is the number of requests of each service; if
+        rates differ, that of a service with the mean rate.
         """
 
     def owed_us(self, service: str, idle_us: float, factor: float) -> float:

@@ -87,11 +87,11 @@ def size(
     """Return how many servers `plan` needs under each system, with their cost and power.
 
     The result is an object of schema ``accelflow.size/1``. First, queueing theory gives an estimate
-    (the closed form, about a second). Unless `simulate` is False, a search by simulation then finds
-    the load of one server under each system. `progress` is called with the system's name after each
-    simulation, and `tried` with the result of each system's search. Raises InputError for a plan
-    that the scenario does not allow, and without simulation for one whose systems all lack a closed
-    form. Raises AccelflowError if a simulation fails.
+    in about a second (the closed form). Unless `simulate` is False, a search by simulation then
+    finds the load of one server under each system. `progress` is called with the system's name
+    after each simulation, and `tried` with the result of each system's search. Raises
+    InputError for a plan that the scenario does not allow, and without simulation for one whose
+    systems all lack a closed form. Raises AccelflowError if a simulation fails.
     """
     if not simulate and all(overheads(plan, system) is None for system in plan.systems):
         allowed = "must have a system with a closed form, or the plan must be simulated"

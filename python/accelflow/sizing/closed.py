@@ -74,13 +74,13 @@ class ClosedForm:
     """The closed-form model of a server under one system.
 
     `rates_rps` has the fleet's rate of each service, and `slo_us` the SLOs. For a request of each
-    service, `serial_ns` is the response time on an idle server, and `visits` the number of waits
-    for a core, with those in the services that it calls. A *resource* is the cores, an
-    accelerator's elements or the manager. `busy_ns` is the mean time for which a request of the mix
-    occupies each resource, and `servers` the number of the resource's units. `element_names` are
-    the resources that are elements. `core_visit_ns` is the mean time on a core for each visit.
-    `queues` models the waits for a core. `speedup_ratio` is Accelerometer's speedup of the cores'
-    work.
+    service, `serial_ns` is the response time on an idle server. `visits` is the number of times
+    that the request needs a core and may wait for it, also in the services that it calls. A
+    *resource* is the cores, an accelerator's elements or the manager. `busy_ns` is the mean time
+    for which a request of the mix occupies each resource, and `servers` the number of the
+    resource's units. `element_names` are the resources that are elements. `core_visit_ns` is the
+    mean time on a core for each visit. `queues` models the waits for a core. `speedup_ratio` is
+    Accelerometer's speedup of the cores' work.
     """
 
     rates_rps: Mapping[str, float]
@@ -176,10 +176,11 @@ def overheads(plan: Plan, system: str) -> Overheads | None:
     """Return the times that the orchestration of `system` adds; None if it has no closed form.
 
     Without accelerators, a received message wakes a thread. With CPU-Centric, each operation ends
-    with an interrupt, whose handler submits the next operation. RELIEF's manager hands operations
-    over, but a core handles the branch and the end of a received message, and the tail after a sent
-    message (section VII.A.1). With AccelFlow, a core starts a chain, notices its end, and resumes
-    the request.
+    with an interrupt, whose handler submits the next operation. RELIEF's manager starts
+    operations, but interrupts a core for what it cannot do (section VII.A.1): twice for a message
+    that TCP receives, at the trace's branch and at its end, and once for a message that TCP sends,
+    at the trace's tail. With AccelFlow, a core starts a chain, notices its end, and resumes the
+    request. Ideal adds no times.
     """
     value = _values(plan, system)
     switch, interrupt = value("core.context_switch_ns"), value("core.interrupt_ns")

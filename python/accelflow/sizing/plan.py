@@ -116,12 +116,12 @@ class Plan:
 
     @property
     def needed_rps(self) -> dict[str, float]:
-        """The rate of each service that the fleet must serve, with growth, by service."""
+        """Each service's rate after growth, in requests per second over the whole fleet."""
         return {name: rate * self.growth.factor for name, rate in self.rates_rps.items()}
 
     @property
     def effective_rps(self) -> dict[str, float]:
-        """The rate of each service with growth and the requests from other services, by service."""
+        """Each service's :attr:`needed_rps`, with the requests from other services added."""
         rates = self.needed_rps
         added = dict(rates)
         # The calls of a workload have no cycles, so at some point there is nothing to add.
@@ -470,7 +470,7 @@ def _services_of(plan: Plan) -> Iterable[str]:
 
 
 def left_out(plan: Plan) -> list[str]:
-    """Return the services of the plan's workload without a rate that no other service calls."""
+    """Return the workload's services that get no requests, from clients or from other services."""
     return [name for name in _services_of(plan) if name not in plan.effective_rps]
 
 
