@@ -130,8 +130,9 @@ class Slo:
 
     The server promises `requests_per_s` in `percent_of_periods` percent of all periods; a period
     lasts `period_s` of :class:`Control`. The promise applies to requests with a mean accelerator
-    time of `request_us`. If this is None, the time is predicted from earlier requests of about
-    `request_bytes`, and follows their current mean while there is capacity.
+    time of `request_us`. If this is None, the promised time is at first predicted from earlier
+    requests of about `request_bytes`. It then follows the mean time of such requests if there is
+    capacity, and never falls below its first value.
 
     `latency_percentile` and `latency_us`, given together, add a promise for latencies: the
     percentile is at most `latency_us`. A latency lasts from a request's release by the rate limits

@@ -51,10 +51,10 @@ class TimeLimit:
             raise TimeUpError(f"the time limit of {self} has passed")
 
     def checked(self, progress: Callable[[int, int], object] | None) -> Callable[[int, int], None]:
-        """Return a function for a simulation's ``progress`` that ends it after the time limit.
+        """Return a ``progress`` function that ends a simulation after the time limit.
 
-        The function calls `progress`, and raises TimeUpError after the time limit. Raises
-        InputError if `progress` is neither callable nor None.
+        The function raises TimeUpError if the time limit has expired, and otherwise calls
+        `progress`. Raises InputError if `progress` is neither callable nor None.
         """
         if progress is not None and not callable(progress):
             raise refused("progress", progress, "must be a function or None")

@@ -5,9 +5,10 @@ A simulation begins with an empty server, so its first response times are too sh
 Cobb and Spratt, 2000) cuts the number of values that minimises the standard error of the remaining
 values' mean. A cut beyond the middle means that the run is too short.
 
-Services share servers and settle together, and all systems must count the same requests, so there
-is one cut. The pilot's response times, each over the mean of its service, are averaged over
-services and seeds in bins of simulated time. The system that settles last determines the cut.
+The cut is the same for all services, which share servers and settle together, and for all systems,
+which must count the same requests. The pilot's response times, each over the mean of its service,
+are averaged over services and seeds in bins of simulated time. The system that settles last
+determines the cut.
 """
 
 from __future__ import annotations

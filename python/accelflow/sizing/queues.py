@@ -28,16 +28,16 @@ class CoreQueues:
     each core: M/M/1. With ``round_robin``, a core receives every `cores`-th request, so
     interarrival times have an Erlang distribution: GI/M/1 (Kleinrock, Queueing Systems I, section
     6.4). Only the first visit of a request is assigned in turn. The other visits follow waits, and
-    are treated as Poisson arrivals. Interarrival times then have a gamma distribution, whose
-    squared coefficient of variation is the mean over the visits.
+    are treated as Poisson arrivals. Interarrival times of all visits together are taken to have a
+    gamma distribution, whose squared coefficient of variation is the mean over the visits.
 
     With ``least_loaded``, ``two_choices`` and ``join_idle_queue``, requests choose a short queue.
     The cores then form one pool, M/M/c, which is a lower bound on the waits of such policies.
 
     These models are for visits of exponential length. For visits with the squared coefficient of
-    variation `visit_variation`, waits are scaled. The factor is the sum of the coefficients of
-    arrivals and visits, divided by the same sum with exponential visits (Allen and Cunneen; exact
-    for M/G/1).
+    variation `visit_variation`, waits are scaled. The factor is the sum of the squared coefficients
+    of variation of interarrival times and visits, divided by this sum for exponential visits (Allen
+    and Cunneen; exact for M/G/1).
     """
 
     cores: int
@@ -58,7 +58,7 @@ class CoreQueues:
         return waiting, self._scale(self._arrival_variation) / (1.0 - waiting)
 
     def quantile(self, busy_ratio: float, visits: float, share: float) -> float:
-        """Return the total wait of a request for cores that the share `share` of requests exceeds.
+        """Return a quantile of a request's total wait for cores: the share `share` waits longer.
 
         The total is over all `visits` of a request; `share` is above 0 and below 1. Waits are taken
         as independent. Of n visits, the number of those that wait is binomial, and the sum of k

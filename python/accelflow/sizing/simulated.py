@@ -40,8 +40,8 @@ class Measured:
 
     `utilization` (0 to 1) is by resource; `p99_us` and `slo_us` are by service, with None for a
     missing value, such as the P99 of a service of which over 1 % of the requests get no response.
-    `saturated` names the resource that could not keep up, or is None. `power_w` is
-    the whole server's power by the power model. `core_utilization` is that of the cores, and
+    `saturated` names the resource that could not keep up, or is None. `power_w` is the whole
+    server's power by the power model. `core_utilization` is that of the cores, and
     `chip_utilization` the mean over all processing elements. `unanswered` has the services that
     have no SLO because the idle server never answers them: they exceed their limit at any load.
     """

@@ -1,4 +1,4 @@
-"""The points of a plot of P99 over SLO, for the service with the largest ratio, by load."""
+"""The points of a plot of the largest ratio of a service's P99 to its SLO, by load."""
 
 from __future__ import annotations
 

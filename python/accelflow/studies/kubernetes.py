@@ -1,8 +1,9 @@
 """The Kubernetes pods whose workers simulate: which wait, which cannot run, and why.
 
 dask-kubernetes creates and deletes the pods, but does not watch them. It waits without end, and
-without a word, for a pod that has no node or whose image does not exist. It also waits for a phase
-of the Dask cluster that its operator may overwrite with an earlier one, and so in vain.
+without a word, for a pod that has no node or whose image does not exist. It also waits until Dask's
+operator reports a certain phase of the cluster. The operator may overwrite this phase with an
+earlier one, and the wait then never ends; so this module waits for the first deployment instead.
 """
 
 from __future__ import annotations
@@ -90,8 +91,8 @@ class Pods:
     async def started(self, cluster: Any, starting: asyncio.Future[None]) -> None:
         """Wait for `starting`, the start of `cluster`, and look at its pods meanwhile.
 
-        Deletes the cluster and raises the error if the start fails, and raises CancelledError if
-        the pods show that it cannot succeed.
+        If the start fails, deletes the cluster and raises the start's exception. It does the same
+        with the exceptions of :meth:`look`, and with CancelledError after Ctrl-C.
         """
         try:
             while not (await asyncio.wait([starting], timeout=_LOOK_S))[0]:

@@ -48,8 +48,8 @@ class Limited(Protocol):
     def most_seeds(self) -> int:
         """The largest number of seeds with which a point is simulated.
 
-        If it is still open after them whether the point meets its limits, the mean over the seeds
-        decides.
+        If the confidence interval still contains the limit with all of them, the mean over the
+        seeds decides.
         """
 
 
@@ -62,9 +62,9 @@ class Look:
     95 % interval, and `binding` names its measure and service. `holds` is true if the ratio is at
     most 1, and `clear` is true if the whole interval is on one side of 1. If a resource is
     saturated with more than half of the seeds, `holds` is False, `clear` is True, the ratios are
-    None, and `binding` names the resource. The same holds if, with more than half of the seeds, the
-    share of a service's requests without a response is larger than the share beyond a percentile
-    that has a limit; `binding` then names the service. The requests that a service receives from
+    None, and `binding` names the resource. It is the same if, with more than half of the seeds, so
+    many requests of a service lack a response that a limited percentile is unknown: for P99, more
+    than 1 % of them. `binding` then names the service. The requests that a service receives from
     other services have the same limits as those of its clients.
     """
 

@@ -22,7 +22,7 @@ _Values = Mapping[str, float]
 
 
 def check_point(study: Study, values: _Values) -> None:
-    """Raise InputError if `study` cannot be simulated at the point `values`, without writing."""
+    """Raise InputError if `study` cannot be simulated at the point `values`. Writes nothing."""
     _planned(study, values, seeds=1)
 
 
@@ -30,7 +30,7 @@ class Points:
     """Simulates points of a study one by one for a search, and keeps the results in its folder."""
 
     def __init__(self, study: Study, folder: Folder, run: Runner, limit: TimeLimit) -> None:
-        """Make an object that simulates with `run` into the open `folder`, until `limit`."""
+        """Make an object that simulates by `run` until `limit`, and writes to the open `folder`."""
         self._study, self._folder, self._run, self._limit = study, folder, run, limit
         self._tasks: Final[dict[tuple[int, str], Task]] = {}
         self._numbers: Final[dict[tuple[float, ...], int]] = {}

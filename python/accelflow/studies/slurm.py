@@ -41,7 +41,7 @@ class Jobs:
     """The SLURM jobs that run the workers of a Dask cluster, for ``--cluster slurm:N``."""
 
     def __init__(self, jobqueue: Any, where: str, workers: int, say: Callable[[str], None]) -> None:
-        """Submit jobs for `workers` workers by the module dask-jobqueue, `jobqueue`.
+        """Submit jobs for `workers` workers by `jobqueue`, the module ``dask_jobqueue``.
 
         `where` is the value of ``--cluster``, for messages, and `say` shows a line to the user.
         Raises AccelflowError if Dask's configuration lacks a setting, and if sbatch is missing.

@@ -468,7 +468,10 @@ def read_range(place: str, tree: object, kind: str = "") -> Range:
 
 
 def check_once(place: str, names: Sequence[str]) -> None:
-    """Raise InputError if one of `names` is repeated, such as in a nested table and with dots."""
+    """Raise InputError if one of the axes' `names` is repeated.
+
+    A file may name an axis twice in different ways, by a nested table and by a name with dots.
+    """
     for name in names:
         if names.count(name) > 1:
             raise refused(place, name, "must be given only once")

@@ -77,10 +77,9 @@ class Handle:
     def on_done(self, callback: Callable[["Handle"], object]) -> None:
         """Call `callback` with this handle when the run ends, or now if it has ended.
 
-        It runs on the thread of the run's last accelerator, or on the caller's if the run has
-        ended. It should be short. Its exceptions go
-        to :func:`sys.unraisablehook` and have no other effect. Raises InputError for a callback
-        that cannot be called.
+        The callback runs on the thread of the run's last accelerator, or on the caller's if the run
+        has ended, and should be short. Its exceptions go to :func:`sys.unraisablehook` and have no
+        other effect. Raises InputError for a callback that cannot be called.
         """
         if not callable(callback):
             raise refused("callback", callback, "must be a function")

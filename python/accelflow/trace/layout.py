@@ -120,7 +120,7 @@ def lay_out(pipeline: Sequence[Node]) -> Layout:
 
 
 def short(condition: str) -> str:
-    """Return a branch's condition as text for a picture: bare field names, at most two lines."""
+    """Return a branch's condition in at most two lines, with ``name`` for ``out['name']``."""
     text = re.sub(r"out\['(\w+)'\]", r"\1", condition)
     lines = textwrap.wrap(text, _LABEL_CHARS, max_lines=2, placeholder=" ...")
     return "\n".join(lines)

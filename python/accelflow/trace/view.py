@@ -32,8 +32,8 @@ class View:
     `own` has the encoded words of the trace itself, and `memory` all reachable words, including
     those in `own`. `predicates` has the branch conditions that the words in `memory` test, by
     index. `parts` has the nodes of each word in `own`, by the word's name. `pipeline` has the nodes
-    of the whole trace. `source` has them as the trace was registered; it is None for a trace from a
-    file, which holds words only, so that `pipeline` is assembled from `parts`.
+    of the whole trace. `source` has the same nodes if the trace was registered. It is None for a
+    trace from a file: the file holds words only, and `pipeline` is assembled from `parts`.
     """
 
     name: str

@@ -54,9 +54,10 @@ def rows_of(waterfall: Mapping[str, Any]) -> list[WaterfallRow]:
     """Group the segments of one request's time into rows, ordered by their start.
 
     `waterfall` is an object of schema ``accelflow.waterfall/1``. Each execution of a trace is one
-    row, even if the object lists segments of other rows between its own. So segments of the same
-    trace and job number belong together if they follow each other without a gap in time; after a
-    gap, another execution begins. Application logic has a row for each phase.
+    row, even if the object lists segments of other rows between its own. The key ``job`` of a
+    segment tells apart traces that run at the same time, but a later trace may have the same. So
+    segments of one trace and job belong together only if they follow each other without a gap in
+    time. Application logic has a row for each phase.
     """
     rows: list[WaterfallRow] = []
     open_rows: dict[tuple[int | None, str | None], WaterfallRow] = {}
