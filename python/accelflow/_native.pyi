@@ -529,7 +529,7 @@ class TraceNode:
         """The kind of node: accelerator, branch, trans, fork, join, meet, tail, continue or notify.
 
         `trans` is a change of the payload's format, `meet` the point where the arms of a join meet,
-        `continue` the load of the next word of a long trace.
+        `continue` the load of another word of a long trace.
         """
     @property
     def name(self) -> str | None:
@@ -769,7 +769,7 @@ class TraceInstruction:
         """The instruction: end, call, branch, trans, fork, scatter, join, tail, jump or continue.
 
         `trans` changes the payload's format, `scatter` starts the arms of a join, and `continue`
-        loads the next word of a long trace.
+        loads another word of a long trace.
         """
     @property
     def name(self) -> str | None:

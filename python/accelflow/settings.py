@@ -191,8 +191,8 @@ class Execution:
     connections, which is faster for handlers that do not block.
 
     With `overwrites_freed_memory`, glibc overwrites the memory that the whole process frees, from
-    the start of the server on, except blocks below 1,032 bytes. Freed memory of Python objects then
-    holds no large part of a message any more (docs/server-reasons.md#wiping-freed-memory).
+    the start of the server on, except blocks of up to 1,032 bytes. Freed memory of Python objects
+    then holds no large part of a message (docs/server-reasons.md#wiping-freed-memory).
 
     `rpc` has settings that replace the RPC accelerator by parts of Cerebros's RPC processor.
     `faults` are injected into calls of accelerators, for tests.

@@ -49,9 +49,9 @@ def mser5(values: Sequence[float] | np.ndarray) -> int | None:
     """
     import numpy as np  # noqa: PLC0415 (slow to load)
 
-    count = len(values) // _BATCH
-    if count < 10:
+    if len(values) < _LEAST_BINS:
         return None
+    count = len(values) // _BATCH
     means = np.asarray(values[: count * _BATCH], dtype=float).reshape(count, _BATCH).mean(axis=1)
     # Of the batches from each one on: their number, and the sum of the squares about their mean.
     left = np.arange(count, 0, -1)
@@ -136,11 +136,13 @@ def _cut(scenario: Scenario, totals: np.ndarray) -> float:
     """The share of the simulated time to cut."""
     sums, counts = totals
     filled = counts > 0  # a bin without requests says nothing
-    cut = mser5(sums[filled] / counts[filled])
+    means = sums[filled] / counts[filled]
+    cut = mser5(means)
     if cut is None:
-        raise refused(
-            "requests",
-            scenario.requests,
-            "must be more: by the MSER-5 test, the warm-up takes more than half of the run",
-        )
+        allowed = "must be more: by the MSER-5 test, the warm-up takes more than half of the run"
+        if len(means) < _LEAST_BINS:
+            allowed = (
+                f"must be more: the MSER-5 test needs requests in {_LEAST_BINS} intervals of time"
+            )
+        raise refused("requests", scenario.requests, allowed)
     return cut / int(filled.sum())

@@ -324,7 +324,7 @@ impl<W: Write> SpanWriter<W> {
         self.out.write_all(b"\n")
     }
 
-    /// Writes the remaining requests that have a response. Returns the output and the total number
+    /// Writes the remaining requests that have ended. Returns the output and the total number
     /// of requests written to it.
     ///
     /// # Errors

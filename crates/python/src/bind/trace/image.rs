@@ -305,7 +305,7 @@ impl PyInstruction {
     /// The instruction: end, call, branch, trans, fork, scatter, join, tail, jump or continue.
     ///
     /// `trans` changes the payload's format, `scatter` starts the arms of a join, and `continue`
-    /// loads the next word of a long trace.
+    /// loads another word of a long trace.
     #[getter]
     fn operation(&self) -> &'static str {
         match self.inner {

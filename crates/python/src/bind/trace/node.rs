@@ -101,7 +101,7 @@ impl PyNode {
     /// The kind of node: accelerator, branch, trans, fork, join, meet, tail, continue or notify.
     ///
     /// `trans` is a change of the payload's format, `meet` the point where the arms of a join meet,
-    /// `continue` the load of the next word of a long trace.
+    /// `continue` the load of another word of a long trace.
     #[getter]
     fn kind(&self) -> &'static str {
         match self.inner {
