@@ -20,6 +20,7 @@ from pathlib import Path
 
 import pytest
 import zstandard
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM, ChaCha20Poly1305
 
 import accelflow
 from accelflow import InputError
@@ -131,6 +132,23 @@ def test_arguments_by_name_are_recorded_as_those_by_place() -> None:
     assert [operation.follows for operation in named] == [None, 0, 1, None, 3, None, 3, 6]
     assert all(operation.input_bytes for operation in named if operation.follows is not None)
     assert list(by_name.propose().traces.values()) == list(by_place.propose().traces.values())
+
+
+def test_encryption_takes_its_payload_behind_the_nonce() -> None:
+    @accelflow.offload
+    def sealed(request: bytes, cipher: AESGCM | ChaCha20Poly1305) -> bytes:
+        opened = cipher.decrypt(b"1" * 12, data=request, associated_data=None)
+        return cipher.encrypt(b"2" * 12, zlib.compress(opened), None)
+
+    for make in (AESGCM, ChaCha20Poly1305):
+        cipher = make(b"k" * 32)
+        sealed(cipher.encrypt(b"1" * 12, b"text" * 100, None), cipher)
+        opens, compresses, seals = sealed.operations
+        assert (opens.accelerator, opens.input_bytes, opens.output_bytes) == ("Decr", 416, 400)
+        assert opens.of_argument
+        assert (compresses.accelerator, compresses.follows) == ("Cmp", 0)
+        assert (seals.accelerator, seals.follows, seals.is_result) == ("Encr", 1, True)
+        assert seals.input_bytes == compresses.output_bytes
 
 
 def test_a_call_that_raises_is_not_recorded() -> None:

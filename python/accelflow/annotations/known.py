@@ -8,7 +8,7 @@ from typing import Final
 
 from accelflow.parameters import accelerators
 
-__all__ = ["NINE", "OWN", "TAX_CALLS", "carries_over", "names_of"]
+__all__ = ["INPUTS", "NINE", "OWN", "TAX_CALLS", "carries_over", "names_of"]
 
 #: The names of the paper's nine accelerators.
 NINE: Final = accelerators()
@@ -55,6 +55,16 @@ TAX_CALLS: Final = {
     "_hashlib.openssl_sha256": "SHA256",
     "_hashlib.openssl_sha512": "SHA512",
     "_blake2.blake2b": "BLAKE2",
+}
+
+#: The position and name of the parameter with the payload, for functions of :data:`TAX_CALLS` whose
+#: first parameter is something else: a nonce, or the class of the message.
+INPUTS: Final = {
+    "cryptography.AESGCM.encrypt": (1, "data"),
+    "cryptography.AESGCM.decrypt": (1, "data"),
+    "cryptography.ChaCha20Poly1305.encrypt": (1, "data"),
+    "cryptography.ChaCha20Poly1305.decrypt": (1, "data"),
+    "thrift.deserialize": (1, "buf"),
 }
 
 #: Calls that change the type of a value but not its content; they are not operations.

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any, Final
 
-from accelflow.annotations.known import TAX_CALLS, carries_over, names_of
+from accelflow.annotations.known import INPUTS, TAX_CALLS, carries_over, names_of
 
 __all__ = ["Operation", "Recording", "recorded_call", "recording"]
 
@@ -25,10 +25,11 @@ class Operation:
     """A recorded call that an accelerator could do, with its sizes in bytes and its time.
 
     `accelerator` names the accelerator, and `call` the called function. The input of the call is
-    the argument for the function's first parameter, given by position or by name, or else the
-    object of a method. `input_bytes` and `output_bytes` are the sizes of input and output; a value
-    without bytes, such as a dict, has size 0. `time_ns` is the call's time. `follows` is the index
-    of the operation whose output is this input; None if the input comes from elsewhere.
+    the argument for the function's first parameter (for encryption and Thrift, for the parameter
+    with the payload), given by position or by name, or else the object of a method. `input_bytes`
+    and `output_bytes` are the sizes of input and output; a value without bytes, such as a dict, has
+    size 0. `time_ns` is the call's time. `follows` is the index of the operation whose output is
+    this input; None if the input comes from elsewhere.
     `of_argument` is true if the input is an argument of the recorded function, and `is_result` if
     the output is that function's result. For a checksum, the unchanged input counts as its output.
     """
@@ -101,7 +102,7 @@ class Recording:
         if found is None:
             return
         accelerator, name = found
-        gets = _input_of(function, arguments, named)
+        gets = _payload_of(name, function, arguments, named)
         known, origin = self._origins.get(id(gets), (None, None))
         number = len(self.operations)
         operation = Operation(
@@ -169,6 +170,16 @@ class recording:  # noqa: N801 (a context manager)
     def __exit__(self, *_: object) -> None:
         """Stop recording."""
         _RECORDING.reset(self._token)
+
+
+def _payload_of(
+    call: str, function: Any, arguments: tuple[Any, ...], named: Mapping[str, Any]
+) -> object:
+    """The input of the operation `call`, a key of TAX_CALLS or a marked function's name."""
+    if call in INPUTS:
+        place, name = INPUTS[call]
+        return arguments[place] if len(arguments) > place else named.get(name)
+    return _input_of(function, arguments, named)
 
 
 def _input_of(function: Any, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> object:
