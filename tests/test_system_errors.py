@@ -48,9 +48,14 @@ def test_addresses_that_cannot_be_had_are_named_without_numbers_of_errors(tmp_pa
         with pytest.raises(AccelflowError) as caught:
             Server(interface).start(port=port)
         assert str(caught.value) == f"cannot listen on 127.0.0.1:{port}: Address already in use"
+        server = Server(interface, observability=Observability(admin=f"127.0.0.1:{port}"))
         with pytest.raises(AccelflowError) as caught:
-            Server(interface, observability=Observability(admin=f"127.0.0.1:{port}")).start()
+            server.start()
         assert "os error" not in str(caught.value)
+    # Once the port is free, the same server can be started.
+    server.start()
+    assert server.admin_port == port
+    server.stop()
     with pytest.raises(CallError) as failed:
         Client(interface, f"127.0.0.1:{port}").call("add", {"a": 1}, timeout_s=10.0)
     assert str(failed.value).endswith("Connection refused")

@@ -209,7 +209,8 @@ class Server:
 
         A name such as ``localhost`` is resolved, to the first IPv4 address if there are several.
         Port 0 lets the system choose a port. A server can be started only once. Raises
-        AccelflowError for an address that cannot be bound, and InputError for an invalid port and
+        AccelflowError for an address or operators' port that cannot be bound, after which the
+        server can be started again, and InputError for an invalid port and
         for a name that has no address.
         """
         instance_of("host", host, (str,), "an IP address or a name")

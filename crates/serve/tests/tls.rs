@@ -3,6 +3,7 @@
 use std::io::{Read, Write};
 use std::net::Shutdown;
 use std::path::Path;
+use std::sync::{Arc, Mutex};
 
 use accelflow_accel::rpc::{MessageType, ThriftCall, write_message};
 use accelflow_accel::thrift::{Protocol, Schema, struct_from_json};
@@ -210,6 +211,12 @@ fn older_versions_and_plain_text_are_refused() {
     let mut server = server();
     server.set_tls(certificate.identity());
     server.set_config(impatient());
+    let log = Arc::new(Mutex::new(Vec::new()));
+    let keeper = log.clone();
+    server.set_error_log(move |report| {
+        let entry = (report.code, report.by_client, report.text.to_owned());
+        keeper.lock().expect("no panic").push(entry);
+    });
     let running = start(server);
     let mut old = certificate.connect(&running, &[&rustls::version::TLS12]);
     let error = old.write_all(b"x").expect_err("no TLS 1.2");
@@ -225,6 +232,12 @@ fn older_versions_and_plain_text_are_refused() {
         r#"accelflow_connections_total{end="handshake"}"#,
         2,
     );
+    let log = log.lock().expect("no panic").clone();
+    assert_eq!(log.len(), 2, "{log:?}");
+    for ((code, by_client, text), why) in log.iter().zip(["version", "corrupt message"]) {
+        assert_eq!((*code, *by_client), ("handshake", true));
+        assert!(text.starts_with("TLS: ") && text.contains(why), "{text}");
+    }
     let mut silent = connect(&running);
     assert_eq!(silent.read(&mut [0]).unwrap_or(0), 0);
     await_count(&running, r#"accelflow_connections_total{end="slow"}"#, 1);

@@ -87,9 +87,7 @@ pub(crate) struct Admin {
 }
 
 impl Admin {
-    pub(crate) fn start(address: SocketAddr, answers: Arc<Answers>) -> Result<Admin, ServeError> {
-        let failed = |error| ServeError::Listen { address, error };
-        let listener = TcpListener::bind(address).map_err(failed)?;
+    pub(crate) fn start(listener: TcpListener, answers: Arc<Answers>) -> Result<Admin, ServeError> {
         listener.set_nonblocking(true)?;
         let bound = listener.local_addr()?;
         let runtime = tokio::runtime::Builder::new_current_thread()

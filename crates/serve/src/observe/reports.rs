@@ -31,7 +31,7 @@ pub(crate) fn is_by_client(code: &str) -> bool {
     !NOT_THE_CLIENTS.contains(&code)
 }
 
-/// The report of a request's error, for the operators' log
+/// The report of an error of a request or of a TLS handshake, for the operators' log
 /// ([`Server::set_error_log`](crate::Server::set_error_log)).
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]

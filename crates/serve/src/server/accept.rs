@@ -71,6 +71,7 @@ fn admit(shared: &Arc<Shared>, number: u64, stream: TcpStream, peer: SocketAddr)
             let mut ended = Ended(&for_thread, &its_place, "panic");
             (for_thread.admission.thread_scope)(&mut || {
                 let close = serve(&for_thread, &its_place);
+                report_handshake(&for_thread, &its_place, &close);
                 wipe_stack();
                 ended.2 = close.reason();
                 await_close(&its_place.socket, &close);
@@ -78,6 +79,14 @@ fn admit(shared: &Arc<Shared>, number: u64, stream: TcpStream, peer: SocketAddr)
         });
     if spawned.is_err() {
         shared.ended(&place, "no_thread");
+    }
+}
+
+/// Reports a failed handshake to the operators' log. Its client sees no more than a TLS alert.
+fn report_handshake(shared: &Shared, place: &Place, close: &Close) {
+    if matches!(close, Close::Handshake(_)) {
+        let reports = &shared.observers.reports;
+        reports.report(close.reason(), "", place.address, &close.to_string());
     }
 }
 

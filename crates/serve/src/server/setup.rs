@@ -66,6 +66,7 @@ pub struct Server {
     telemetry: Option<Telemetry>,
     reports: Reports,
     traces: Option<ServerTraces>,
+    admin: Option<TcpListener>,
 }
 
 impl fmt::Debug for Server {
@@ -113,12 +114,14 @@ impl Server {
             telemetry: None,
             reports: Reports::default(),
             traces: None,
+            admin: None,
         }
     }
 
     /// Sets the server's configuration, which is checked when the server starts.
     pub fn set_config(&mut self, config: Config) {
         self.config = config;
+        self.admin = None;
     }
 
     /// Sets the server's certificate and key. The server then accepts only TLS 1.3 connections.
@@ -287,6 +290,20 @@ impl Server {
         self.thread_scope = Arc::new(scope);
     }
 
+    /// Binds the port for operators ([`Config::admin`]), which [`Server::start_on`] does otherwise.
+    /// After an error, the server can still be configured and started. Does nothing if the
+    /// configuration has no such port or the port is already bound.
+    ///
+    /// # Errors
+    /// [`ServeError::Listen`] if the address cannot be bound.
+    pub fn bind_admin(&mut self) -> Result<(), ServeError> {
+        if let (Some(address), None) = (self.config.admin, &self.admin) {
+            let listener = TcpListener::bind(address);
+            self.admin = Some(listener.map_err(|error| ServeError::Listen { address, error })?);
+        }
+        Ok(())
+    }
+
     /// Starts the server on `address`, where it serves until [`Running::stop`]. Port 0 lets the
     /// system choose a port.
     ///
@@ -308,6 +325,8 @@ impl Server {
     /// start a thread.
     pub fn start_on(mut self, listener: TcpListener) -> Result<Running, ServeError> {
         self.config.check()?;
+        self.bind_admin()?;
+        let admin = self.admin.take();
         give_back_large_blocks();
         check_control(&self.tenants, self.control.is_some())?;
         if self.config.overwrites_freed_memory || !self.tenants.is_empty() {
@@ -320,9 +339,9 @@ impl Server {
         SockRef::from(&listener).listen(backlog.max(LEAST_BACKLOG))?;
         let shared = Arc::new(self.shared()?);
         let operated = shared.clone();
-        let admin = shared.config.admin.map(|address| {
+        let admin = admin.map(|listener| {
             let answers = move |asked: &Asked<'_>| pages::answer(&operated, asked);
-            Admin::start(address, Arc::new(answers))
+            Admin::start(listener, Arc::new(answers))
         });
         let admin = admin.transpose()?;
         let controlled = &shared.admission.controlled;

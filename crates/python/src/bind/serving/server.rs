@@ -357,15 +357,16 @@ impl PyServer {
         py.detach(|| {
             let address = looked_up("host", host, (host, port), "an IP address")?;
             let mut state = self.lock();
-            if !matches!(*state, State::New(_)) {
+            let State::New(server) = &mut *state else {
                 return Err(refused(
                     "a server can be started only once, and not after it was stopped",
                 ));
-            }
-            // If the address cannot be bound, the server can still be started on another.
+            };
+            // If an address cannot be bound, the server can still be started later or on another.
             let listener = TcpListener::bind(address);
             let listener =
                 listener.map_err(|error| refused(ServeError::Listen { address, error }))?;
+            server.bind_admin().map_err(refused)?;
             let State::New(server) = std::mem::replace(&mut *state, State::Stopped) else {
                 return Err(refused("a server can be started only once"));
             };
