@@ -34,6 +34,9 @@ pub enum CheckError {
     /// A node can never run, since every path before the node has ended. Holds the node as text.
     #[error("{0} can never run: every path before it has ended")]
     Unreachable(String),
+    /// A node follows a fork, at which the trace ends. Holds the node as text.
+    #[error("{0} can never run: a trace ends at a fork; use a join to continue after its arms")]
+    AfterFork(String),
     /// A node follows load balancing (LdB), which passes the result to a core. Holds the node as text.
     #[error("LdB hands the result to a core, so {0} cannot follow it")]
     AfterLdb(String),
@@ -248,9 +251,12 @@ impl Checker {
         nodes: &[Node],
         mut before: BTreeSet<Before>,
     ) -> Result<BTreeSet<Before>, CheckError> {
-        for node in nodes {
+        for (index, node) in nodes.iter().enumerate() {
             if before.is_empty() {
-                return Err(CheckError::Unreachable(describe(node)));
+                return Err(match nodes[..index].last() {
+                    Some(Node::Fork(_)) => CheckError::AfterFork(describe(node)),
+                    _ => CheckError::Unreachable(describe(node)),
+                });
             }
             before = self.pass(node, &before)?;
         }

@@ -140,6 +140,12 @@ fn the_impossible_is_an_error() {
     let mut unreachable = with(&["Ser"], Node::Notify);
     unreachable.extend(accels(&["TCP"]));
     assert!(matches!(refused(unreachable), CheckError::Unreachable(_)));
+    let mut after_fork = with(
+        &["Ser"],
+        Node::Fork(vec![accels(&["Cmp"]), accels(&["Encr"])]),
+    );
+    after_fork.extend(accels(&["TCP"]));
+    assert!(matches!(refused(after_fork), CheckError::AfterFork(_)));
     assert!(matches!(
         refused(with(&["Dser"], hit(&[], &[]))),
         CheckError::EmptyBranch(_)

@@ -200,7 +200,7 @@ fn check_reason(error: &CheckError) -> &'static str {
         CheckError::Name(_) | CheckError::TailName(_) => "bad_name",
         CheckError::Empty => "empty_trace",
         CheckError::Start(_) => "bad_start",
-        CheckError::Unreachable(_) => "unreachable",
+        CheckError::Unreachable(_) | CheckError::AfterFork(_) => "unreachable",
         CheckError::AfterLdb(_) => "after_ldb",
         CheckError::AfterSend(_) => "after_send",
         CheckError::NotYielded { .. } => "not_yielded",
