@@ -15,8 +15,9 @@ use crate::job::Job;
 /// - On an error the job is unchanged, so that a core can take over the same input (`cpu_fallback`
 ///   in the paper's Listing 2): outputs are built separately and swapped in at the end.
 /// - No input makes the accelerator panic, or allocate memory beyond its [`Limits`](crate::Limits).
-/// - The result depends only on the job and the accelerator's settings. Instances keep scratch
-///   memory between jobs, but no later job can see its contents; only LdB has state (its policy).
+/// - The result depends only on the job and the accelerator's settings; the core that LdB sets
+///   depends also on the loads of the cores and the state of LdB's policy. Instances keep scratch
+///   memory between jobs, but no later job can see its contents.
 pub trait Accelerator: Send {
     /// Returns which of the nine accelerators this is.
     fn kind(&self) -> Accel;

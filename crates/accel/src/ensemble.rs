@@ -29,8 +29,8 @@ pub struct Settings {
     pub limits: Limits,
     /// The Thrift interface whose functions RPC, Ser and Dser know.
     pub schema: Arc<Schema>,
-    /// The codec of the compression accelerator Cmp. A gRPC call with a codec of its own takes
-    /// precedence.
+    /// The codec of the compression accelerator Cmp. If a gRPC call states a codec, Cmp uses that
+    /// codec for the call's messages instead.
     pub codec: Codec,
     /// The Zstandard level of Cmp, 1 (fastest) to 22.
     pub level: i32,
@@ -39,8 +39,9 @@ pub struct Settings {
     /// service's schema.
     pub records: FunctionSet,
     /// Whether Dser stores the byte offsets of containers and structs with each Thrift record, so
-    /// that an application can skip parts that it does not read. The offsets are the per-message
-    /// half of Cerebros's split schema (MICRO 2021, section 4.3). Default false.
+    /// that an application can skip parts that it does not read. In Cerebros, the offsets are the
+    /// half of the split schema that differs from message to message (MICRO 2021, section 4.3).
+    /// Default false.
     pub split_schema: bool,
 }
 

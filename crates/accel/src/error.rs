@@ -51,7 +51,8 @@ pub enum AccelError {
         /// The allowed depth, in levels.
         limit: usize,
     },
-    /// A decompressed payload would exceed its limit.
+    /// A payload would exceed a limit when decompressed: the limit on its size, or on its size
+    /// relative to the compressed size.
     #[error(
         "decompressed size of {compressed} compressed bytes = over {limit} bytes: must be at most \
          {limit} bytes, the limit of {setting}"
@@ -193,14 +194,14 @@ pub enum AccelError {
         /// The size that is needed, in bytes.
         allowed: usize,
     },
-    /// A message, frame or compressed container is malformed.
+    /// A message, the frame around it, or a Zstandard frame of compressed data is malformed.
     #[error("bad {what} at byte {at}: {why}")]
     BadFrame {
         /// The name of what is malformed, such as `gRPC message`.
         what: &'static str,
         /// The offset of the error, in bytes.
         at: usize,
-        /// What is wrong with the message, frame or container.
+        /// What is wrong with the message or frame.
         why: String,
     },
     /// The compressed data of a message are corrupt.
@@ -360,8 +361,8 @@ pub enum AccelError {
         /// What is wrong with the text at this position.
         why: String,
     },
-    /// The application's value or Rust type does not fit the message type in the Thrift or gRPC
-    /// interface. The application writes the value as a message, or reads a record into the type.
+    /// A value that the application writes as a message, or a Rust type into which it reads a
+    /// record, does not fit the message type in the Thrift or gRPC interface.
     #[error("the application's value or type does not fit the interface: {why}")]
     BadValue {
         /// How the value or type and the interface differ.

@@ -67,7 +67,8 @@ impl From<Arc<str>> for FactName {
 /// These take precedence over fields of the same name:
 ///
 /// - Thrift and gRPC: `compressed`, `exception`;
-/// - storage: `hit`, `found`, `compressed`, `c_compressed`, `exception`;
+/// - storage: `hit`, `found`, `compressed` (the data of this message are compressed),
+///   `c_compressed` (the cache keeps the collection compressed), `exception`;
 /// - HTTP: `compressed`, and `status` of a response or the text `method` of a request.
 ///
 /// A custom accelerator sets the facts that its declaration lists.

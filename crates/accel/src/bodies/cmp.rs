@@ -23,14 +23,13 @@ const GZIP_LEVEL: flate2::Compression = flate2::Compression::fast();
 
 /// The compression accelerator. Compresses the payload of a job (a message). If the payload is a
 /// JSON envelope, an object whose member `data` has the actual data in base64, compresses these
-/// data instead. Stores the codec and the format of the uncompressed data in `job.packed`. The
-/// codec is that of the job's gRPC call if the call states one, otherwise the one given to
-/// [`Cmp::new`].
+/// data instead. Stores the format of the data before compression, and the codec, in `job.packed`.
+/// The codec is the one that the job's gRPC call states, or else the one given to [`Cmp::new`].
 ///
-/// Readers refuse more than 64 KiB of Zstandard or Snappy data that were compressed by a factor
-/// above [`Limits::max_decompression_ratio`]. To stay below this factor, Cmp stores as many of the
-/// first bytes as necessary uncompressed, in raw blocks (Zstandard) or a literal (Snappy). Any
-/// decoder can read the output.
+/// Dcmp refuses Zstandard or Snappy data of more than 64 KiB after decompression if they were
+/// compressed by a factor above [`Limits::max_decompression_ratio`]. To stay below this factor, Cmp
+/// stores as many of the first bytes as necessary uncompressed, in raw blocks (Zstandard) or a
+/// literal (Snappy). Any decoder can read the output.
 pub struct Cmp {
     codec: Codec,
     level: i32,

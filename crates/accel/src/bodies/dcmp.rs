@@ -22,8 +22,9 @@ const STEP: usize = 128 * 1024;
 /// `job.packed`. Sets the payload's format to the one in `job.packed`, and clears `job.packed`. The
 /// compressed payload has the format `Str` or is a JSON envelope.
 ///
-/// If the decompressed data are JSON, they are checked: their readers may rely on valid syntax and
-/// on [`Limits`].
+/// If the decompressed data are JSON, Dcmp checks that they are valid JSON within [`Limits`]. JSON
+/// may have twice the depth and 1.5 times the elements of the limits, since a map whose keys are
+/// not text becomes a list of pairs.
 ///
 /// A JSON envelope is an object whose member `data` has the compressed data in base64. Dcmp first
 /// extracts these data. The paper's traces T5, T6, T10 and T12 need this: of the traces that

@@ -37,7 +37,8 @@ use crate::role::Role;
 ///   message's integers, enums and bools, `compressed` and `exception`.
 /// - Storage: converts a response to JSON, or a request in a program that is itself the cache or
 ///   the database. The facts are the message's integers, and `hit`, `found`, `compressed`,
-///   `c_compressed` and `exception`, which are 0 if the message lacks them.
+///   `c_compressed` (whether the cache keeps the collection compressed) and `exception`, which are
+///   0 if the message lacks them.
 /// - HTTP: extracts the body. The facts are `compressed`, and `status` of a response or the text
 ///   `method` of a request.
 #[derive(Debug)]

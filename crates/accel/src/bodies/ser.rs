@@ -26,8 +26,9 @@ use crate::record::Record;
 ///   unchanged.
 /// - gRPC: converts the JSON of the request or the response into one message. A record is
 ///   left unchanged.
-/// - Storage: writes a request. If `job.call` is a response, this is the request that follows from
-///   the response, such as the database read after a cache miss ([`crate::storage`]).
+/// - Storage: writes the request that `job.call` describes. If `job.call` describes a response, Ser
+///   writes the request that follows from this response, such as the database read after a cache
+///   miss ([`crate::storage`]).
 /// - HTTP: writes head and body.
 #[derive(Debug)]
 pub struct Ser {

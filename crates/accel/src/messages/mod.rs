@@ -218,9 +218,9 @@ fn user_request(
     })
 }
 
-/// Returns a realistic successful result of SocialNetwork's `method`, as a JSON object: the
-/// response to the [`request`] with the same `seed` and `index`. The result is the member `success`.
-/// The object is `{}` for a method that returns nothing.
+/// Returns a realistic successful response of SocialNetwork's `method` to the [`request`] with the
+/// same `seed` and `index`. The response is a JSON object whose member `success` has the method's
+/// result, or `{}` for a method that returns nothing.
 ///
 /// # Errors
 /// `unknown_method` for a name that is not in [`METHODS`].

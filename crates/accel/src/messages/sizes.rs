@@ -2,8 +2,8 @@
 
 use crate::role::Role;
 
-/// The measured sizes, in bytes, of the requests or the responses of one method in a sample:
-/// minimum, median, 99th percentile and maximum. Messages are encoded in Thrift's binary protocol
+/// The measured sizes of a sample of the requests, or of the responses, of one method: minimum,
+/// median, 99th percentile and maximum, in bytes. Messages are encoded in Thrift's binary protocol
 /// with framed transport, and sizes include the 4 bytes of the frame length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MessageSize {
@@ -37,10 +37,11 @@ const fn size(
 }
 
 /// The measured sizes of SocialNetwork's messages: minimum, median, 99th percentile and maximum in
-/// bytes, for each method and role. The samples have the field values of DeathStarBench's load
-/// generator scripts (commit 6ecb0970, wrk2). The `carrier` of each message, the map of tracing
-/// headers, has one `uber-trace-id`. The messages were serialized with thriftpy2's binary protocol
-/// in framed transport. Messages outside the samples can be smaller or larger.
+/// bytes, for the requests and for the responses of each method. The samples have the field values
+/// of DeathStarBench's load generator scripts (commit 6ecb0970, wrk2). The `carrier` of each
+/// message, the map of tracing headers, has one `uber-trace-id`. The messages were serialized with
+/// thriftpy2's binary protocol in framed transport. Messages outside the samples can be smaller or
+/// larger.
 pub const MESSAGE_SIZES: [MessageSize; 25] = [
     size("ComposePost", Role::Request, [537, 782, 1_013, 1_028]),
     size("ComposePost", Role::Response, [28, 28, 28, 28]),

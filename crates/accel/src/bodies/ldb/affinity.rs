@@ -8,8 +8,9 @@ use super::policy::BalancingPolicy;
 /// bound.
 ///
 /// The bound is that of consistent hashing with bounded loads (Mirrokni, Thorup and Zadimoghaddam,
-/// 2018): a core takes a message if its load, the number of its messages, then stays at or below
-/// `bound` times the mean load, rounded up. Both loads include the new message.
+/// 2018): a core takes a message if the core's load then stays at or below `bound` times the mean
+/// load of the cores, rounded up. A load is a number of messages. Both loads include the new
+/// message.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Affinity {
     /// The bound. Default 1.25, as the authors report for their load balancer.

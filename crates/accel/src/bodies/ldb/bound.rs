@@ -1,4 +1,4 @@
-//! The bound on a core's load relative to the mean.
+//! The bound on a core's load, as a multiple of the mean load of the cores.
 
 /// A bound on loads, as in consistent hashing with bounded loads (Mirrokni, Thorup and
 /// Zadimoghaddam, 2018). A core takes a message while its load stays at or below the bound times

@@ -16,8 +16,9 @@ use super::policy::BalancingPolicy;
 /// Cerebros (MICRO 2021). Clones share the table.
 ///
 /// In Cerebros a core takes a message only when the core is free. Here every core has a queue, and
-/// the load is the number of its messages. The bound is 1.25 times the mean load, including the new
-/// message, rounded up, as for [`Affinity`](super::Affinity).
+/// a core's load is the number of messages that the core has to process. The bound is 1.25 times
+/// the mean load of the cores, including the new message, rounded up, as for
+/// [`Affinity`](super::Affinity).
 #[derive(Clone, Debug)]
 pub struct FunctionMap {
     table: Arc<Mutex<Table>>,

@@ -1,4 +1,5 @@
-//! A gRPC message without its content: its method, role, direction and compression.
+//! A gRPC message without its content: the method, whether the message is a request or a response
+//! and whether it is sent or received, and the codec.
 
 use std::fmt;
 use std::sync::Arc;
@@ -16,8 +17,8 @@ enum Direction {
     Out,
 }
 
-/// The description of a gRPC message without its content: its method, role, direction and
-/// compression.
+/// The description of a gRPC message without its content: the method, whether the message is a
+/// request or a response and whether it is sent or received, and the codec.
 #[derive(Clone)]
 pub struct GrpcCall {
     schema: Arc<Schema>,
@@ -69,8 +70,8 @@ impl GrpcCall {
 
     /// Creates the description of a request that this program sends. `name` is the name of the
     /// called method, such as `package.Service.Method`, in one of the forms that [`Schema::find`]
-    /// accepts. If the accelerator Cmp compresses the request, it uses `codec`; with `None`, its
-    /// own codec.
+    /// accepts. If the accelerator Cmp compresses the request, Cmp uses `codec`; with `None`, the
+    /// codec of Cmp's settings.
     ///
     /// # Errors
     /// `unknown_method` for an unknown or ambiguous name.
@@ -93,8 +94,8 @@ impl GrpcCall {
 
     /// Returns the description of the response to this request. The response is sent if the request
     /// was received, and received if the request was sent. It may be compressed with `codec`. With
-    /// `None`, Cmp compresses a sent response with its own codec, and RPC refuses a received
-    /// response that is compressed.
+    /// `None`, Cmp compresses a sent response with the codec of Cmp's settings, and RPC refuses a
+    /// received response that is compressed.
     pub fn response(&self, codec: Option<Codec>) -> GrpcCall {
         GrpcCall {
             role: Role::Response,
@@ -118,8 +119,8 @@ impl GrpcCall {
         path.split('/').next().unwrap_or_default()
     }
 
-    /// Returns the index of the call's method in the schema, and the method. If the index in
-    /// [`GrpcCall::method`] is `None`, the method is searched by [`GrpcCall::path`].
+    /// Returns the index of the call's method in the schema, and the method. If
+    /// [`GrpcCall::method`] is `None`, looks the method up by [`GrpcCall::path`].
     ///
     /// # Errors
     /// `unknown_method` if the schema does not have the method.

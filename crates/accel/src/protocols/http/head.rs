@@ -1,4 +1,5 @@
-//! The head of a received HTTP message, and the place of the body (RFC 9112, sections 6 and 7).
+//! The head of a received HTTP message, and where the body begins and ends (RFC 9112, sections 6
+//! and 7).
 
 use std::ops::Range;
 

@@ -1,5 +1,5 @@
-//! Converts a protobuf `float` (32 bits) to a double, as writing the float in decimal to JSON and
-//! reading the text as a double does: to 0.1, for example, instead of 0.10000000149.
+//! Converts a protobuf `float` (32 bits) to the double that a reader of JSON gets when the float is
+//! written in decimal: 0.1, for example, instead of 0.10000000149.
 
 /// The number that a JSON reader obtains from the decimals written for a `float`.
 pub(super) fn widened(value: f32) -> f64 {

@@ -176,8 +176,8 @@ impl Schema {
         })
     }
 
-    /// Returns the methods in the order of their declaration. The place of a method in this list is
-    /// its [`MethodId`].
+    /// Returns the methods in the order of their declaration. The index of a method in this list is
+    /// the method's [`MethodId`].
     pub fn methods(&self) -> &[Method] {
         &self.methods
     }

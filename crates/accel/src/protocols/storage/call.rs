@@ -1,4 +1,5 @@
-//! The description of a storage message: operation, role, collection and key.
+//! The description of a storage message: the operation, whether the message is a request or a
+//! response, the collection and the key.
 
 use std::sync::Arc;
 
@@ -37,7 +38,8 @@ impl Operation {
         }
     }
 
-    /// Returns whether the operation writes data, which its request must then contain.
+    /// Returns whether the operation writes data. A request for such an operation must contain the
+    /// data.
     pub const fn writes(self) -> bool {
         matches!(self, Operation::CacheSet | Operation::DbInsert)
     }
@@ -61,7 +63,8 @@ impl Operation {
     }
 }
 
-/// The description of a storage message: its operation, role, collection and key, without its data.
+/// The description of a storage message without its data: the operation, whether the message is a
+/// request or a response, the collection and the key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StorageCall {
     /// The storage operation of the call.

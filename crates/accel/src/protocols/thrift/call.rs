@@ -24,7 +24,8 @@ pub struct ThriftCall {
     pub message_type: MessageType,
     /// The sequence identifier, equal in a request and its reply.
     pub sequence: i32,
-    /// Whether requests name the method as `service:method`.
+    /// Whether a request with this header names the method as `service:method` (Thrift's
+    /// multiplexed protocol). Replies name only the method.
     pub multiplexed: bool,
 }
 

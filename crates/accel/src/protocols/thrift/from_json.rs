@@ -1,4 +1,5 @@
-//! Converts JSON text to Thrift structs from the events of the JSON parser, without a tree.
+//! Converts JSON text to Thrift structs while the text is parsed, without building a tree of JSON
+//! values.
 
 use std::fmt;
 
