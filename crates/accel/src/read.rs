@@ -12,9 +12,9 @@ impl Job {
     /// Returns the value in this job that a branch condition tests: the value of `operand`. `None`
     /// if the job has no such value.
     ///
-    /// - Field: the value of the job's fact (named number) of this name.
-    /// - Bytes: the given bytes of the payload as a big-endian integer. If the payload is a record
-    ///   (a message in its wire form), the bytes are those of its JSON text.
+    /// - Field: the number of the fact that the operand names.
+    /// - Bytes: the bytes of the payload in the operand's range, as a big-endian integer. If the
+    ///   payload is a record (a message in its wire form), the bytes are those of its JSON text.
     /// - Bit: one bit, 0 or 1, of a field or of bytes as above.
     /// - Text: 1 if a text in the job equals the given text, otherwise 0. The operand names either
     ///   a range of the payload or a text fact. If the job has no such text fact, the string of the

@@ -31,7 +31,8 @@ pub enum PlatformError {
         count: usize,
     },
     /// A flow's path needs an Ethernet port that the flow does not have, or storage that the
-    /// platform does not have; or the flow that should carry the host's answers is not for answers.
+    /// platform does not have; or the arrivals of the flow that should carry the host's answers are
+    /// not [`Arrivals::Answers`](crate::Arrivals::Answers).
     #[error("flow {flow}: path = {path}: needs {needs}")]
     PathIncomplete {
         /// The index of the flow.

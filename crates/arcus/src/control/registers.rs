@@ -50,10 +50,11 @@ impl Rate {
 /// Calculates the registers of a shaper at `clock` that passes messages or segments of at most
 /// `largest` bytes at `rate`.
 ///
-/// The refill interval is from 64 to 65,536 cycles long: the shortest interval whose rate is within
-/// 0.01 % of `rate`, or else the interval with the smallest error. For a rate below one token in
-/// 65,536 cycles, the interval is the time of one token. The bucket is the smallest that never
-/// loses a token: a refill, plus the tokens of one largest message or segment, minus one.
+/// For a rate of at least one token in 65,536 cycles, the refill interval is from 64 to 65,536
+/// cycles: the shortest one with which the shaper's rate is within 0.01 % of `rate`, or else the
+/// one with the smallest error. For a lower rate, the interval is longer, and each refill is one
+/// token. The bucket is the smallest that never loses a token: a refill, plus the tokens of one
+/// largest message or segment, minus one.
 ///
 /// # Errors
 /// [`PlatformError::OutOfRange`] for a rate that is too low or too high for the registers, and

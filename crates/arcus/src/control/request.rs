@@ -9,16 +9,16 @@ use crate::{Path, PlatformError, Sizes};
 /// The service class of a flow: how firmly the server promises the flow's SLO (section 6).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ServiceClass {
-    /// The SLO is always kept. Promises to reserved flows may use only
-    /// [`ServiceClass::RESERVED_SHARE`] of the capacity; the rest is headroom for effects that
-    /// profiles do not cover.
+    /// The flow always gets its promised rate. Promises to reserved flows may use only
+    /// [`ServiceClass::RESERVED_SHARE`] of the capacity; the remaining capacity is headroom for
+    /// effects that profiles do not cover.
     Reserved,
-    /// The SLO is almost always kept while the flow is registered. Promises to on-demand flows may
-    /// use the whole capacity.
+    /// The flow almost always gets its promised rate while it is registered. Promises to on-demand
+    /// flows may use the whole capacity.
     OnDemand,
-    /// The SLO is always kept. While messages of the flow wait, it may also get spare capacity: up
-    /// to `factor` times its promised rate, for at most `allowance` in each `window`. Promises to
-    /// such flows may use the whole capacity.
+    /// The flow always gets its promised rate. While messages of the flow wait, it may get more
+    /// from spare capacity: in total up to `factor` times its promised rate, for at most
+    /// `allowance` in each `window`. Promises to such flows may use the whole capacity.
     ManagedBurst {
         /// The largest rate during a burst, as a multiple of the promised rate; from 1 to 100.
         factor: f64,

@@ -166,8 +166,8 @@ impl FlowStatus {
     /// * a mean rate: a hundred times the time that the flow's largest message takes at the SLO;
     ///   for a flow added after the warm-up, a hundred times the sum of that time and the flow's
     ///   shortest latency;
-    /// * a rate in a percentage of periods: the number of periods of which one may be missed, such
-    ///   as 100 periods for 99 %;
+    /// * a rate in a percentage of periods: so many periods that one of them may be missed, such as
+    ///   100 periods for 99 %;
     /// * a latency percentile: the estimated time until 10 messages lie beyond the percentile;
     /// * both a rate and a latency: the longer of the two times.
     pub fn shown_within(&self, run: &RunResult, number: usize) -> Option<Time> {

@@ -1,5 +1,5 @@
-//! The path of a job (a piece of a message that the arbiter lets pass at once) from the arbiter to its
-//! end: link, accelerators, ports, storage.
+//! The path of a job (a piece of a message that the arbiter lets pass at once) from the arbiter to
+//! the end of the job: link, accelerators, ports, storage.
 
 use accelflow_units::{Bytes, Time};
 

@@ -27,10 +27,11 @@ pub struct Row {
     /// The key of the number in this project's tables, such as
     /// `arcus.fig8.vm1_loss_least.Host_noTS`. Not every key has a number in the paper.
     pub key: String,
-    /// The paper's name of the sharing mechanism, such as `Host_noTS`; empty if the number does not
-    /// belong to one.
+    /// The paper's name of the sharing mechanism, such as `Host_noTS`; empty if the number belongs
+    /// to no mechanism.
     pub system: &'static str,
-    /// The user or VM to which the number belongs, counted from 1; `None` if it belongs to none.
+    /// The user or VM to which the number belongs, counted from 1; `None` if the number belongs to
+    /// no user or VM.
     pub user: Option<u32>,
     /// The percentile, from 0 to 100, if the number is a percentile of a distribution; otherwise
     /// `None`.
@@ -90,10 +91,11 @@ pub struct Series {
     pub name: String,
     /// The panel of the figure in which the curve is drawn.
     pub panel: String,
-    /// The paper's name of the sharing mechanism, such as `Host_noTS`; empty if the curve does not
-    /// belong to one.
+    /// The paper's name of the sharing mechanism, such as `Host_noTS`; empty if the curve belongs
+    /// to no mechanism.
     pub system: &'static str,
-    /// The user or VM to which the curve belongs, counted from 1; `None` if it belongs to none.
+    /// The user or VM to which the curve belongs, counted from 1; `None` if the curve belongs to no
+    /// user or VM.
     pub user: Option<u32>,
     /// The quantity on the x axis, with its unit.
     pub x: &'static str,

@@ -54,8 +54,8 @@ pub struct TlsSession {
     pub read: RecordKeys,
     /// Plaintext of the next message that was decrypted together with the previous message, since a
     /// record may contain the end of one message and the beginning of the next. Decr outputs this
-    /// plaintext first, then that of the records in its job. If there is such plaintext, the job may
-    /// have no records.
+    /// plaintext first, then the plaintext of the records in the job. If `ahead` is not empty, a
+    /// job without records is allowed.
     pub ahead: Vec<u8>,
 }
 
@@ -112,7 +112,7 @@ impl RecordKeys {
     /// starts at 0.
     ///
     /// # Errors
-    /// `bad_key` if the key does not have the size of the suite's cipher.
+    /// `bad_key` if the size of `key` is not the key size of the suite's cipher.
     pub fn from_key(
         suite: CipherSuite,
         key: &[u8],

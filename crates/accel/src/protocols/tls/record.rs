@@ -167,9 +167,9 @@ pub fn open_first_in_place(
 }
 
 /// Returns the length of the TLS record at the start of `bytes`, in bytes including the header, and
-/// whether the record is full: its ciphertext is longer than 2^14 bytes, so that its message may go
-/// on in the next record. `None` if `bytes` ends within the header. The rest of the record may be
-/// missing.
+/// whether the record is full: its ciphertext is longer than 2^14 bytes, so that the next record
+/// may continue the message. `bytes` need not contain the whole record. `None` if `bytes` ends
+/// within the header.
 ///
 /// # Errors
 /// `bad_record` or `record_overflow` for a header that is invalid for a protected record.

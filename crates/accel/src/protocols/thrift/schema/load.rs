@@ -33,8 +33,8 @@ impl Schema {
     /// `shared.Item`.
     ///
     /// # Errors
-    /// [`InterfaceError`] for a file that cannot be read, or for the first part that is malformed
-    /// or not supported.
+    /// [`InterfaceError`] for a file that cannot be read, or for the first malformed or unsupported
+    /// text in a file.
     pub fn load(path: &Path, search: &[PathBuf]) -> Result<Schema, InterfaceError> {
         Ok(build(&idl::load(path, search)?)?)
     }

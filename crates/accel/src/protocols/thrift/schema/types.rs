@@ -260,8 +260,8 @@ impl Schema {
         self.services.iter().map(|(name, _)| &**name)
     }
 
-    /// Returns the index of the function that a message header calls `name`: either `method`, or
-    /// `service:method` as in Thrift's multiplexed protocol.
+    /// Returns the index of the function with the name `name`, as a message header states it:
+    /// either `method`, or `service:method` as in Thrift's multiplexed protocol.
     ///
     /// # Errors
     /// `unknown_service`; `unknown_method`, also for `method` alone if several services declare a
