@@ -165,7 +165,7 @@ pub enum Arrivals {
         /// The mean time from one burst to the next.
         every: Time,
     },
-    /// A closed loop: each client sends its next message a think time after its last message is
+    /// A closed loop: each client sends its next message a think time after its previous message is
     /// completed. If the flow has [`Flow::answers`], the client waits for the answer too.
     Closed {
         /// The number of clients, from 1 to 65,536. Each has at most one message under way.
@@ -248,7 +248,7 @@ impl Answers {
     }
 }
 
-/// The messages of one VM over one path, which share a queue and a rate limit.
+/// The messages of one VM over one path. They share a queue and a rate limit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Flow {
     /// The identifier of the VM that sends the messages.

@@ -40,15 +40,15 @@ pub enum Mechanism {
         buffer: usize,
     },
     /// Shaping by the host's software (the paper's `Host_TS_*`): a thread releases messages, and
-    /// the device serves them round robin.
+    /// the device serves the flows' released messages round robin.
     Software {
         /// The parameters of the shaping thread.
         config: SoftwareConfig,
         /// The rate limit of each flow, by flow index.
         rates: Vec<SoftwareRate>,
     },
-    /// ARCUS: in hardware, each flow has a queue and a token bucket, and the device serves released
-    /// segments round robin.
+    /// ARCUS: in hardware, each flow has a queue and a token bucket, and the device serves the
+    /// flows' released segments round robin.
     Arcus {
         /// The clock and the latencies of the shaper.
         timing: Timing,

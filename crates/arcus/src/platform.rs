@@ -71,9 +71,9 @@ impl Platform {
         }
     }
 
-    /// Replaces the PCIe link by one of another generation and width. For a faster link, PCIe
-    /// credits and DMA buffers grow by the ratio of the rates, rounded up to a whole number
-    /// (assumed), so that they do not become the bottleneck.
+    /// Replaces the PCIe link by one of another generation and width. If the new link is faster,
+    /// PCIe credits and DMA buffers are multiplied by the ratio of the new rate to the old rate,
+    /// rounded up to a whole number (assumed), so that they do not become the bottleneck.
     #[must_use]
     pub fn on_link(self, generation: Generation, lanes: u8) -> Platform {
         let pcie = PcieConfig {

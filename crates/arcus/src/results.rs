@@ -71,7 +71,8 @@ impl FlowResult {
 
     /// Divides the completed messages in order into groups of `count`, and returns each group's
     /// rate in messages per second. The rate is `count` divided by the time from the group's first
-    /// completion to that of the next group. A last group without a next group is left out.
+    /// completion to the first completion of the next group. A last group without a next group is
+    /// left out.
     pub fn rates_of(&self, count: usize) -> Vec<f64> {
         let ends = self
             .completions
@@ -143,7 +144,8 @@ impl RunResult {
     }
 
     /// The throughput of the flow with index `flow` in gigabits per second, over the part of the
-    /// measured time in which the flow was present; `None` if it never was.
+    /// measured time in which the flow was present; `None` if the flow was not present in the
+    /// measured time.
     pub fn gbit_per_s_present(&self, flow: usize) -> Option<f64> {
         let result = &self.flows[flow];
         let (from, to) = self.presence(flow);

@@ -184,13 +184,14 @@ pub struct Pair(
 #[serde(rename_all = "kebab-case")]
 #[schemars(inline)]
 pub enum PromiseClass {
-    /// The SLO is always kept: promises to such flows may use only a part of the capacity, and the
-    /// rest is a reserve.
+    /// The flow always gets its promised rate: promises to such flows may use only 15/16 of the
+    /// capacity, and the remaining capacity is a reserve.
     Reserved,
-    /// The SLO is almost always kept: promises to such flows may use the whole capacity.
+    /// The flow almost always gets its promised rate: promises to such flows may use the whole
+    /// capacity.
     #[default]
     OnDemand,
-    /// The SLO is always kept, and the flow may exceed it for a limited time.
+    /// The flow always gets its promised rate, and for a limited time may send at a higher rate.
     ManagedBurst,
     /// Nothing is promised: the flow gets the capacity that other flows leave.
     Opportunistic,
@@ -210,7 +211,8 @@ pub enum ArrivalKind {
     Paced,
     /// Several messages at once, in bursts at exponentially distributed intervals.
     Bursts,
-    /// A closed loop: each client sends its next message `think_us` after its last one is completed.
+    /// A closed loop: each client sends its next message `think_us` after its previous message is
+    /// completed.
     Closed,
 }
 

@@ -186,7 +186,8 @@ pub struct Promises {
     pub latency: Option<LatencyResult>,
 }
 
-/// The promise of a rate in a percentage of periods, and the percentage of periods that kept it.
+/// The promise of a rate in a percentage of periods, and the percentage of periods in which the
+/// flow got this rate.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PeriodsResult {
     /// The promised percentage of periods, from 50 to below 100.
