@@ -5,8 +5,9 @@ use crate::protocols::http::HttpCall;
 use crate::protocols::storage::StorageCall;
 use crate::protocols::thrift::ThriftCall;
 
-/// The kind of a message (Thrift, gRPC, storage or HTTP) and its header. They determine how the
-/// accelerators RPC, Ser (serialization) and Dser (deserialization) read and write the message.
+/// The kind of a message (Thrift, gRPC, storage or HTTP) and the message's header. Both determine
+/// how the accelerators RPC, Ser (serialization) and Dser (deserialization) read and write the
+/// message.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Call {
     /// The kind is not known yet. RPC reads it from the header of a received Thrift message.

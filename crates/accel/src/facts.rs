@@ -11,7 +11,7 @@ use std::sync::Arc;
 pub enum FactName {
     /// A name known at compile time.
     Static(&'static str),
-    /// A name from a schema or a caller.
+    /// A name that was created at run time, such as the name of a field in a schema.
     Shared(Arc<str>),
 }
 

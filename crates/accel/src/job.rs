@@ -24,9 +24,9 @@ pub struct Job {
     pub format: Format,
     /// Whether the message is being received or sent.
     ///
-    /// The caller sets the direction at the start of a trace. A trace that begins with TCP receives
-    /// the message; any other trace sends. Ser sets the direction to `Send`, since its output
-    /// leaves the server.
+    /// The code that starts a trace sets the direction. A trace that begins with TCP receives the
+    /// message; any other trace sends. Ser sets the direction to `Send`, since its output leaves
+    /// the server.
     pub direction: Direction,
     /// The facts of the message: values that branches of the trace test.
     pub facts: Facts,
@@ -50,8 +50,9 @@ pub struct Job {
     pub record: Option<Record>,
     /// The state of the connection that the message belongs to.
     pub session: Session,
-    /// The key for load balancing, chosen by the caller: for example the number of a user, a
-    /// connection or a function. LdB may keep messages with equal keys on the same core.
+    /// The key for load balancing, chosen by the code that creates the job: for example the number
+    /// of a user, a connection or a function. LdB may keep messages with equal keys on the same
+    /// core.
     pub affinity: u64,
     /// The index of the core that LdB has chosen; `None` before LdB.
     pub core: Option<usize>,

@@ -2,15 +2,15 @@
 //!
 //! A [`Job`] travels between accelerators: a payload of bytes, as in the paper's queue entries, and
 //! the facts known about the payload. An [`Accelerator`] replaces the payload with its output, or
-//! leaves the job unchanged and returns an [`AccelError`] with the place, the value and what is
-//! allowed.
+//! leaves the job unchanged and returns an [`AccelError`] with the position of the error, the value
+//! found and the allowed values.
 //!
 //! | accelerator | module | receiving | sending |
 //! |---|---|---|---|
 //! | TCP | [`tcp`] | segments to message | message to segments |
 //! | Encr, Decr | [`tls`] | TLS 1.3 records to plaintext | plaintext to records |
 //! | RPC | [`rpc`], [`grpc`] | strips the header, finds the method | writes the header |
-//! | Ser, Dser | [`Ser`], [`Dser`] | Thrift, protobuf, storage or HTTP message to JSON | and back |
+//! | Ser, Dser | [`Ser`], [`Dser`] | Thrift, protobuf, storage or HTTP message to JSON | JSON to message |
 //! | Cmp, Dcmp | [`compress`] | decompression | compression |
 //! | LdB | [`balance`] | picks a core | |
 //!

@@ -268,7 +268,7 @@ pub struct Flow {
     /// The arrival process of the flow's messages.
     pub arrivals: Arrivals,
     /// The capacity of the flow's queue, in messages. A message that arrives at a full queue is
-    /// dropped, except messages of closed loops and answers, which always wait. Under
+    /// dropped. Answers, and messages of closed loops, wait at a full queue instead. Under
     /// [`Mechanism::Panic`](crate::Mechanism::Panic), messages from the network wait in the
     /// mechanism's buffer instead.
     pub queue_limit: usize,

@@ -2,8 +2,8 @@
 //! plane of ARCUS (Zhao, Shu, Lim, Fan, Anderson, Gao and Enright Jerger, "ARCUS: SLO Management
 //! for Accelerators in the Cloud with Traffic Shaping").
 //!
-//! * [`Platform`] is the hardware: a PCIe link packet by packet with its credits, DMA engines,
-//!   accelerators, Ethernet ports, storage.
+//! * [`Platform`] is the hardware: a PCIe link with packets and credits, DMA engines, accelerators,
+//!   Ethernet ports, storage.
 //! * [`Flow`] is one VM's traffic on one [`Path`].
 //! * [`Mechanism`] says how flows share accelerators: without shaping, by the host's software, by a
 //!   scheduler on the device, or by ARCUS's shaper (the crate `accelflow-shaping`).

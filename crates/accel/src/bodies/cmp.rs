@@ -14,8 +14,7 @@ use crate::job::{Job, Packed};
 use crate::limits::Limits;
 
 /// The default Zstandard level: 1, the fastest of the positive levels. An assumption: messages of a
-/// few KB are compressed once and read once, so speed matters more than the last percent of
-/// compression.
+/// few KB are compressed once and read once, so speed matters more than a slightly smaller output.
 pub const DEFAULT_LEVEL: i32 = 1;
 
 /// The gzip level: the fastest, for the same reason as [`DEFAULT_LEVEL`].
@@ -41,7 +40,7 @@ pub struct Cmp {
 
 impl Cmp {
     /// Creates the compression accelerator. `codec` is for all messages except those of gRPC calls
-    /// with a codec of their own. `level` applies only to Zstandard.
+    /// that state a codec. `level` applies only to Zstandard.
     ///
     /// # Errors
     /// `out_of_range` for a level outside 1 to 22.

@@ -24,8 +24,8 @@ use crate::record::Record;
 use crate::role::Role;
 
 /// The deserialization accelerator. Converts the message that `job.call` describes into application
-/// data, and sets facts: the values that branches of the trace test. The accelerator RPC or the
-/// caller has set `job.call`.
+/// data, and sets facts: the values that branches of the trace test. The accelerator RPC, or the
+/// code that runs the accelerators, has set `job.call` before.
 ///
 /// - Thrift: converts one struct to JSON. Uncompressed arguments become a [`Record`] (the checked
 ///   wire form) instead, for the functions given to [`Dser::with_records`]. The facts are the

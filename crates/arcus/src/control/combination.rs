@@ -30,8 +30,8 @@ pub struct Combination {
     pub traffic: Vec<Traffic>,
     /// The sum of the promised rates (SLOs) of the combination's flows, in gigabits per second.
     pub asked_gbit_per_s: f64,
-    /// The total rate that the platform delivers if the combination's flows send in the proportions
-    /// of their SLOs, in gigabits per second.
+    /// The largest total rate that the platform can deliver if the combination's flows send in the
+    /// proportions of their SLOs, in gigabits per second.
     pub gbit_per_s: f64,
     /// The combination's tag: [`Tag::SloFriendly`] if the platform can give all its flows their
     /// promised rates at the same time.

@@ -210,8 +210,8 @@ impl ProfileTable {
         unshaped(&self.platform, context)
     }
 
-    /// Returns the total rate that the platform delivers if flows send in the proportions of
-    /// `flows`, in gigabits per second.
+    /// Returns the largest total rate that the platform can deliver if flows send in the
+    /// proportions of `flows`, in gigabits per second.
     ///
     /// The rate is simulated only for certain shares of the flows in the traffic. Between these
     /// shares, the time per bit is interpolated linearly. Where the bottleneck changes between two

@@ -21,7 +21,7 @@ pub struct FlowStatus {
     /// stay whole.
     pub segment: Bytes,
     /// The registers of the flow's shaper for the rate in [`AdmissionRequest::slo`]. For an
-    /// opportunistic flow, they are for the rate that other flows leave.
+    /// opportunistic flow, the registers are for the rate that other flows leave.
     pub registers: Registers,
     /// The registers of the flow's shaper for the rate in [`AdmissionRequest::also`]; `None`
     /// without such a rate.

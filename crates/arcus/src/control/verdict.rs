@@ -43,7 +43,8 @@ pub struct Periods {
     /// The number of whole periods in which the flow was present.
     pub all: u64,
     /// The number of whole periods in which the flow got less than its promised rate although it
-    /// had more to send. A shortfall of up to 1 % plus one message is allowed.
+    /// had more to send. A shortfall of up to 1 % of the bytes due in the period, plus the flow's
+    /// largest message, is allowed.
     pub missed: u64,
 }
 

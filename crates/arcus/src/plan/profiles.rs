@@ -95,8 +95,8 @@ pub struct TaggedCombination {
     traffic: Vec<TaggedTraffic>,
     /// The sum of the flows' SLOs, in gigabits per second.
     pub asked_gbit_per_s: f64,
-    /// The total rate that the platform delivers if the flows of this combination send in the
-    /// proportions of their SLOs, in gigabits per second.
+    /// The largest total rate that the platform can deliver if the flows of this combination send
+    /// in the proportions of their SLOs, in gigabits per second.
     pub gbit_per_s: f64,
     /// The tag: `SLO-Friendly` if the platform can give all flows of this combination their SLOs,
     /// and otherwise `SLO-Violating`.

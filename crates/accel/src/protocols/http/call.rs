@@ -8,8 +8,8 @@ use crate::role::Role;
 /// The description of an HTTP/1.1 message: everything but its body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HttpCall {
-    /// Whether the message is a request or a response. The caller sets the role: Ser writes, and
-    /// Dser expects, a message of this role.
+    /// Whether the message is a request or a response. The code that creates the job sets the role:
+    /// Ser writes, and Dser expects, a message of this role.
     pub role: Role,
     /// The HTTP method of the request, such as `POST`; for a response, the method of the request
     /// that it answers.
@@ -18,8 +18,8 @@ pub struct HttpCall {
     /// the request that it answers.
     pub target: Arc<str>,
     /// The host that the request is for, which Ser writes as the `host` header; for a response, the
-    /// host of the request that it answers. Dser does not read the header, so the caller sets the
-    /// host.
+    /// host of the request that it answers. Dser does not read the header, so the code that creates
+    /// the job sets the host.
     pub host: Arc<str>,
     /// The HTTP status of a response, 100 to 999. A request has no status, but the value must be in
     /// this range too.
@@ -30,9 +30,9 @@ pub struct HttpCall {
     /// Whether the connection ends with this message. Ser then writes `connection: close`; Dser sets
     /// the value from the message that it has read.
     ///
-    /// Before Dser reads a response, the caller sets whether the peer has already closed the
-    /// connection. A response that does not state its length is complete only after the peer has
-    /// closed the connection.
+    /// Before Dser reads a response, the code that runs Dser sets whether the peer has already
+    /// closed the connection. A response that does not state its length is complete only after the
+    /// peer has closed the connection.
     pub close: bool,
 }
 

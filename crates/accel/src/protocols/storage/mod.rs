@@ -1,6 +1,6 @@
 //! Messages to and from the database cache and the database (traces T4 to T8).
 //!
-//! The traces have no RPC accelerator, so Ser and Dser write and read whole messages: a 4-byte
+//! These traces have no RPC accelerator, so Ser and Dser write and read whole messages: a 4-byte
 //! big-endian length and one `Message` of `idl/storage.thrift` in Thrift's compact protocol.
 //!
 //! Dser turns a response into JSON. A Ser after this Dser writes the request that follows from the

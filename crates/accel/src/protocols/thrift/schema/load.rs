@@ -29,8 +29,8 @@ impl Schema {
     /// searched in the folder of the including file, then in the folders of `search` in order.
     ///
     /// The schema has the functions of the services in `path` itself, including inherited
-    /// functions. Names of an included file are prefixed with the name of that file, as in
-    /// `shared.Item`.
+    /// functions. A name that an included file declares is prefixed with the name of that file, as
+    /// in `shared.Item`.
     ///
     /// # Errors
     /// [`InterfaceError`] for a file that cannot be read, or for the first malformed or unsupported
