@@ -18,8 +18,8 @@ pub struct Modules {
     pub dispatch: f64,
     /// The cycles for transforming payloads between their form on the wire and their form in memory.
     pub payload: f64,
-    /// The part of the header, dispatch and payload cycles that nested calls (calls to other
-    /// services) cause.
+    /// The cycles that nested calls (calls to other services) cause. They are included in `header`,
+    /// `dispatch` and `payload`.
     pub nested: f64,
 }
 

@@ -2,10 +2,10 @@
 //! sizes, costs and nested calls come from a recording of a server (docs/recording-format.md).
 //!
 //! Each service of the recording is a function of the interface. The interface gives the types of a
-//! message, and the recording its size. Strings share the bytes that remain after numbers. Without
-//! a string, all lists and maps get the same number of elements, as many as fit. The recording has
-//! only the sizes of nested calls, so each of their messages is modelled as a 64-bit integer and a
-//! string.
+//! message, and the recording its size. If the message has strings, each list or map has one
+//! element, and the strings share the bytes that the numbers leave. Without strings, all lists and
+//! maps have the same number of elements, as many as fit. The recording has only the sizes of
+//! nested calls, so each of their messages is modelled as a 64-bit integer and a string.
 
 use std::path::{Path, PathBuf};
 
@@ -20,8 +20,8 @@ use crate::schema::Message;
 use crate::services::{Call, Function, Service};
 use crate::shape::{Shape, filled, opaque, proto_shape, thrift_arguments, thrift_result};
 
-/// The clock and the code sizes of a user-defined service. Neither the service's interface file nor
-/// the recording of its calls states them.
+/// The clock frequency of the cores, and the code sizes of a user-defined service. Neither the
+/// interface file nor the recording states these values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Code {
     /// The clock frequency of the cores in hertz, with which the recording's times are converted to
@@ -40,7 +40,8 @@ pub struct Code {
 const MOST_BLOCKS: f64 = 1e6;
 
 impl Code {
-    /// Creates the clock and code sizes that the parameters of `platform` state.
+    /// Returns the cores' clock frequency and the three code sizes from the parameters of
+    /// `platform`.
     pub fn of(platform: &Platform) -> Code {
         let blocks = |bytes: f64| (bytes / platform.l1i_block_bytes).min(MOST_BLOCKS) as u32;
         Code {
@@ -60,7 +61,7 @@ pub struct Files {
     pub interface: PathBuf,
     /// The recording of the service's server: costs and sizes measured on real messages.
     pub recording: PathBuf,
-    /// The folders in which files that the interface file includes are searched.
+    /// The folders to search for the files that the interface file includes.
     pub include_dirs: Vec<PathBuf>,
 }
 
@@ -145,7 +146,8 @@ impl Interface {
 }
 
 /// Creates the user-defined service `name` from the files `interface` and `recording`. `search`
-/// lists the folders in which included files are searched; `code` has the clock and the code sizes.
+/// lists the folders to search for files that `interface` includes; `code` has the clock frequency
+/// and the code sizes.
 ///
 /// # Errors
 /// A message in words, which names the file, or the invalid service and field of the recording, if

@@ -69,8 +69,8 @@ pub struct Group {
     /// The latency of each request: the time from its first arrival at the NIC to the end of its
     /// response.
     pub latency: Samples,
-    /// The time for which each request occupied a core, with the function and with the part of the
-    /// RPC layer that is on the core.
+    /// The time for which each request occupied a core: for the function, for the RPC layer on the
+    /// core, and for waits during which the core stays occupied.
     pub core: Samples,
     /// The number of instruction-cache misses of the functions, over all requests. A miss loads one
     /// block.
@@ -86,8 +86,8 @@ pub struct Group {
 }
 
 impl Group {
-    /// Returns the mean per request, in picoseconds, of a time that is summed over the group's
-    /// requests: `time` divided by their number. 0 without requests.
+    /// Returns the mean per request, in picoseconds, of `time`, a sum over the group's requests:
+    /// `time` divided by the number of requests. 0 without requests.
     pub fn mean(&self, time: Time) -> f64 {
         ratio(time.as_ps() as f64, self.requests)
     }

@@ -134,7 +134,7 @@ pub fn analytic(platform: &Platform, function: &Function) -> RpcLayer {
 }
 
 /// The cycles that each module of the RPC layer takes for one request if a core does the layer in
-/// software (Fig. 2b), and the part of these cycles that nested calls cause (Fig. 2a).
+/// software (Fig. 2b), and how many of these cycles nested calls cause (Fig. 2a).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Breakdown {
     /// The cycles for reading and writing the headers of messages.
@@ -143,8 +143,8 @@ pub struct Breakdown {
     pub dispatch_cycles: f64,
     /// The cycles for transforming payloads between their form on the wire and their form in memory.
     pub payload_cycles: f64,
-    /// The part of the header, dispatch and payload cycles that nested calls (calls to other
-    /// services) cause.
+    /// The cycles that nested calls (calls to other services) cause. They are included in
+    /// `header_cycles`, `dispatch_cycles` and `payload_cycles`.
     pub nested_cycles: f64,
 }
 

@@ -122,8 +122,9 @@ impl Registration {
         )
     }
 
-    /// The size of all type schemata, which list the types of a message's fields: those of the
-    /// functions in the schema map, and the one of the header, which all messages share.
+    /// The total size of the type schemata: of the functions in the schema map, and of the header,
+    /// which has the same schema for all messages. A type schema lists the types of a message's
+    /// fields.
     pub fn type_bytes(&self) -> Bytes {
         let registered = self.known.iter().zip(&self.schemata);
         let of_functions: u64 = registered

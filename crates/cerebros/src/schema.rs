@@ -359,8 +359,8 @@ impl TypeSchema {
     /// split schema stores the types once for all messages, and only the addresses for each
     /// message.
     ///
-    /// The first value is the size with a split schema, the second that with a whole schema for
-    /// each message. According to section 4.3, the split "roughly halves" the size.
+    /// The first value is the size with a split schema; the second is the size with a whole schema
+    /// for each message. According to section 4.3, the split "roughly halves" the size.
     pub fn storage(&self, message: &Message, messages: u64) -> (Bytes, Bytes) {
         let addresses = message.address_schema().get() * messages;
         (

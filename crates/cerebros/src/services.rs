@@ -2,8 +2,8 @@
 //!
 //! For each service, the paper gives the number of functions, the number of nested calls, the RPC
 //! layer's share of the time and, for most services, the working set. Names and fields are those of
-//! the services' interfaces. Lengths of strings and lists, popularities and cycles of execution are
-//! assumptions that agree with the paper's numbers; docs/cerebros.md has the table.
+//! the services' interfaces. Popularities, execution cycles, and the lengths of strings and lists
+//! are assumptions that agree with the paper's numbers; docs/cerebros.md has the table.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -61,9 +61,9 @@ pub struct Service {
 pub(crate) const KB: u32 = 16;
 
 impl Service {
-    /// Returns the paper's five services, in the order of its figures: UID (unique ids), USR
-    /// (users), URL (short URLs), SG (social graph) and CP (compose post). Their code sizes are in
-    /// cache blocks of 64 bytes.
+    /// Returns the five services of the paper, in the order of the paper's figures: UID (unique
+    /// ids), USR (users), URL (short URLs), SG (social graph) and CP (compose post). Their code
+    /// sizes are in cache blocks of 64 bytes.
     pub fn all() -> [Service; 5] {
         [
             unique_id(),

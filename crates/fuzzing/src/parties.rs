@@ -1,5 +1,5 @@
-//! The servers, clients and message interfaces that fuzz targets use. Servers listen on this machine
-//! alone and run until the process ends. The length of each conversation is bounded.
+//! The servers, clients and message interfaces that fuzz targets use. Servers listen only on the
+//! loopback address and run until the process ends. The length of each conversation is bounded.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};

@@ -22,7 +22,8 @@ const METHODS: [&str; 4] = ["Echo", "Clear", "Watch", "None"];
 /// * a message that was read has the same value after writing and reading. A compressed message
 ///   may instead be too large to write after decompression.
 ///
-/// The bits of the first byte choose the method, gzip compression and the form of the path.
+/// The bits of the first byte choose the method, whether the message is gzip-compressed, and the
+/// call's path: the path of the method, or the message itself if it is text.
 pub fn check(input: &[u8]) {
     let Some((first, message)) = input.split_first() else {
         return;

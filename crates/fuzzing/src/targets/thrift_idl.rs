@@ -1,12 +1,14 @@
 //! Fuzz target of the parser of Thrift interfaces: any text is read as an interface, or refused
-//! with a position inside the text. Each function of an interface is found by its name. The default
-//! values of its arguments and result are the same after writing and reading.
+//! with a position inside the text. Each function of an interface is found by its name. A
+//! function's arguments and result in which no field is set are the same after writing and reading,
+//! unless a required field is missing.
 
 use accelflow_accel::Limits;
 use accelflow_accel::thrift::{Protocol, Schema, struct_from_json, struct_to_json};
 
 /// Parses `text` as a Thrift interface. Panics unless the text is refused with a line and column
-/// inside the text, or each function's empty arguments and result survive writing and reading.
+/// inside the text, or each function's arguments and result, with no field set, are the same after
+/// writing and reading.
 pub fn check(text: &str) {
     let schema = match Schema::parse(text) {
         Ok(schema) => schema,
