@@ -1,5 +1,5 @@
-//! The meaning of the attributes of spans, with the old and new names of OpenTelemetry and those of
-//! OpenTracing.
+//! The meaning of the attributes of spans. An attribute is found by its old or new name in
+//! OpenTelemetry, or by its name in OpenTracing.
 
 use crate::names::{Name, Names};
 use crate::span::{Facts, Kind, Protocol, Store};

@@ -110,10 +110,10 @@ impl<W: Write> SpanWriter<W> {
         }
     }
 
-    /// Sets the number of detached chains of each request to the service with index `service`. The
-    /// response does not wait for detached chains of operations. But a request is written only
-    /// after the answers that its detached chains await, or their time-outs; a failed request is
-    /// written at once.
+    /// States that each request that the service with index `service` receives has `chains`
+    /// detached chains. The response does not wait for detached chains. But a request is written
+    /// only after the answers that its detached chains await, or their time-outs; a failed request
+    /// is written at once.
     #[must_use]
     pub fn with_detached(mut self, service: usize, chains: usize) -> SpanWriter<W> {
         if let Some(shown) = self.services.get_mut(service) {

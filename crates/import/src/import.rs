@@ -33,9 +33,9 @@ pub struct Imported {
     /// The report on the import, as a JSON object. `understood`, `guessed` and `dropped` are lists
     /// of findings: `what` was found, its `count` and `places`, and what was `done` about it.
     /// `coverage` has a row for each operation of a service: `share_of_requests` is the share of
-    /// its requests whose sequence of calls is in the workload, and `share_of_rate` the share of
-    /// its rate that the workload's rates include. `traces` has a row for each accelerator trace
-    /// that begins a chain.
+    /// the operation's requests whose sequence of calls is in the workload; `share_of_rate` is the
+    /// same share of the requests from outside only (see [`Options::shapes`]). `traces` has a row
+    /// for each accelerator trace that begins a chain.
     pub report: Value,
 }
 

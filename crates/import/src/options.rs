@@ -45,7 +45,8 @@ pub struct Options {
 pub enum Waits {
     /// A table of quantiles of the observed times.
     Quantiles,
-    /// A log-normal distribution with the median and the spread of the observed times.
+    /// A log-normal distribution. The logarithms of its values have the mean and the standard
+    /// deviation of the logarithms of the observed times.
     LogNormal,
     /// A constant time: the mean of the observed times.
     Constant,

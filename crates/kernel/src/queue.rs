@@ -50,7 +50,7 @@ pub trait EventQueue<E> {
         self.len() == 0
     }
 
-    /// Returns the current simulated time: that of the last event popped, or zero before the first
-    /// event.
+    /// Returns the current simulated time: the time of the last event popped, or zero before the
+    /// first event.
     fn now(&self) -> Time;
 }

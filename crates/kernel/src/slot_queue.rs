@@ -163,8 +163,8 @@ impl SlotQueue {
         self.len() == 0
     }
 
-    /// Returns the current simulated time: that of the last event popped, or zero before the first
-    /// event.
+    /// Returns the current simulated time: the time of the last event popped, or zero before the
+    /// first event.
     pub fn now(&self) -> Time {
         self.now
     }

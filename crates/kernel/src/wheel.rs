@@ -156,8 +156,8 @@ impl<E: Copy> Wheel<E> {
         self.len() == 0
     }
 
-    /// Returns the current simulated time: that of the last event popped or of the last
-    /// [`Wheel::advance`]; zero before the first of either.
+    /// Returns the current simulated time: the time to which the last [`Wheel::pop`] or
+    /// [`Wheel::advance`] moved the wheel; zero before the first such call.
     pub fn now(&self) -> Time {
         self.now
     }

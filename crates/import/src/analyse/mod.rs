@@ -1,5 +1,5 @@
-//! Analysis of distributed traces: the operations of services, the calls that each makes for a
-//! request, with frequencies and durations.
+//! Analysis of distributed traces: the operations of services, and the calls that each operation
+//! makes for a request, with their frequencies and durations.
 
 mod analysis;
 mod arrivals;

@@ -77,7 +77,7 @@ impl TimeAverage {
     }
 
     /// Returns the integral of the level over time from the start of observation to `now`. The unit
-    /// is that of the level times picoseconds.
+    /// is the level's unit times picoseconds.
     pub fn integral_at(&self, now: Time) -> u128 {
         let held = now.saturating_sub(self.changed).as_ps();
         self.integral + u128::from(self.level) * u128::from(held)

@@ -84,8 +84,8 @@ fn above_zero(value: f64) -> bool {
     value > 0.0 && value.is_finite()
 }
 
-/// The costs of one offload at each point of a [`Sweep`] or a [`BreakEven`]: times in mean cycles
-/// of the host, and the accelerator's speed.
+/// The costs of one offload at each point of a [`Sweep`] or a [`BreakEven`]: times as mean numbers
+/// of host cycles, and the accelerator's speed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Costs {
     /// o0: the cycles to prepare one offload; `setup_cycles` in files.
@@ -135,7 +135,7 @@ impl Sweep {
     /// Fills `speedup` and `latency_reduction` with C / C_S and C / C_L for each point: the factors
     /// by which throughput grows and by which requests become faster. C is the host's cycles per
     /// second without offloading. With offloading, the same work takes C_S cycles of the host, and
-    /// C_L cycles count in the latency of its requests. Error messages number the points from
+    /// C_L cycles count in the latency of the requests. Error messages number the points from
     /// `first`, for callers that pass a long sweep in pieces.
     ///
     /// # Errors

@@ -8,7 +8,7 @@ use super::parameters::LATENCY_THREAD_SWITCHES;
 /// blocks or does other work (Accelerometer, section 3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Threading {
-    /// The core waits with the offloading thread. There is one thread per core.
+    /// The offloading thread waits, and keeps its core occupied. There is one thread per core.
     Sync,
     /// The thread blocks, and its core runs another thread. There are more threads than cores.
     SyncOs,
@@ -102,8 +102,8 @@ pub struct Design {
 }
 
 impl Design {
-    /// Creates a design. `driver_waits` states whether the host waits for the accelerator's
-    /// acknowledgement of an offload before it continues. The wait adds L + Q to the host's cycles.
+    /// Creates a design. `driver_waits` states whether the host waits for the accelerator to
+    /// acknowledge an offload before the host continues. The wait adds L + Q to the host's cycles.
     /// `None` means that the host waits, except for a remote accelerator without
     /// [`Threading::Sync`] (below equation 2 of the paper).
     ///
@@ -168,7 +168,7 @@ impl Design {
         self.placement
     }
 
-    /// Whether the host waits for the accelerator's acknowledgement of an offload before it
+    /// Whether the host waits for the accelerator to acknowledge an offload before the host
     /// continues.
     pub fn driver_waits(self) -> bool {
         self.driver_waits
@@ -179,10 +179,10 @@ impl Design {
     /// reduction). The numbers follow from equations (1), (3), (5), (6) and (8).
     ///
     /// L + Q is the time of an offload's transfer and of its wait in the accelerator's queue. L + Q
-    /// counts in C_S only if the host waits for an acknowledgement. In C_L, the latency of the
-    /// service, L + Q and the accelerator's time count, with one exception: neither counts for a
-    /// remote accelerator whose response the host does not need. There, both add to the latency of
-    /// the whole application only.
+    /// counts in C_S only if the host waits for an acknowledgement. In C_L, which gives the latency
+    /// of the service, L + Q counts, and so does the accelerator's time. The exception is a remote
+    /// accelerator whose response the host does not need: its L + Q and its time add only to the
+    /// latency of the whole application.
     pub fn coefficients(self) -> (Coefficients, Coefficients) {
         let waits = f64::from(u8::from(self.driver_waits));
         let host = |accelerator, switches| Coefficients {

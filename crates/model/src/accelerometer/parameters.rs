@@ -47,8 +47,8 @@ pub const PLACEMENT: Parameter = choice(
     "The costs of an offload are given apart; the place decides which of them count.",
 );
 
-/// The number of thread switches that count in a request's latency if its thread blocks during an
-/// offload (the design Sync-OS): 1 or 2.
+/// The number of thread switches that count in a request's latency if the request's thread blocks
+/// during an offload (the design Sync-OS): 1 or 2.
 pub const LATENCY_THREAD_SWITCHES: Parameter = Parameter {
     key: "latency_thread_switches",
     unit: "switches",

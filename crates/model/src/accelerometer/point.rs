@@ -3,7 +3,7 @@
 use super::design::{Coefficients, Design};
 use super::quantity::{MeanCycles, OffloadsPerCycle};
 
-/// The inputs of the Accelerometer equations for one kernel. Times are in mean cycles of the host.
+/// The inputs of the Accelerometer equations for one kernel. Times are mean numbers of host cycles.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
     /// alpha: the share of the host's cycles that is offloaded, from 0 to 1.
