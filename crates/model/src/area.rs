@@ -64,7 +64,7 @@ pub struct Part {
     /// The area of the part in mm2.
     pub mm2: f64,
     /// A text that states the quantity that the area is proportional to, and whether this follows
-    /// from the paper's figures (derived) or not (assumed).
+    /// from numbers in the paper (derived) or not (assumed).
     pub scaling: &'static str,
 }
 

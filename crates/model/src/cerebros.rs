@@ -86,8 +86,8 @@ impl RpcLayer {
         Ok(())
     }
 
-    /// The share of the RPC layer's cycles that headers take, from 0 to 1: the rest after payloads
-    /// and dispatch.
+    /// The share of the RPC layer's cycles that headers take, from 0 to 1: 1 minus `payload_share`
+    /// and `dispatch_share`.
     pub fn header_share(&self) -> f64 {
         1.0 - self.payload_share - self.dispatch_share
     }

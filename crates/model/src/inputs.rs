@@ -50,8 +50,9 @@ impl Sizes {
     };
 }
 
-/// The inputs of the area model: areas of the paper's processor in mm2, and the numbers of parts of
-/// the processor whose area is requested.
+/// The inputs of the area model: areas of the paper's processor in mm2, and, for the processor
+/// whose area is requested, the numbers of its cores, accelerators, queue entries and A-DMA
+/// engines.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AreaInputs {
     /// The area of the paper's cores with their private caches, in mm2.
@@ -83,12 +84,13 @@ pub struct AreaInputs {
     /// The number of A-DMA engines of the processor whose area is requested.
     pub adma_engines: f64,
     /// The total area of `private_rpc_cores` RPC accelerators, one per core, divided by the area of
-    /// one that all cores share (Cerebros, section 6.1).
+    /// one RPC accelerator that all cores share (Cerebros, section 6.1).
     pub private_rpc_area_ratio: f64,
     /// The number of cores for which `private_rpc_area_ratio` and
     /// [`PowerInputs::private_rpc_power_ratio`] hold: 16 in the Cerebros paper.
     pub private_rpc_cores: f64,
-    /// The total area of 64 RPC accelerators, one per core, as a share of the area of one core.
+    /// The total area of the RPC accelerators of a processor with 64 cores, one per core, divided
+    /// by the area of a single core.
     pub private_rpc_core_share: f64,
     /// The share of a shared RPC accelerator's area that is saved by placing it in the NIC, from 0
     /// to 1.
@@ -153,7 +155,7 @@ pub struct PowerInputs {
     /// The power of RELIEF's manager, in watts.
     pub manager_w: f64,
     /// The total power of [`AreaInputs::private_rpc_cores`] RPC accelerators, one per core, divided
-    /// by the power of one that all cores share (Cerebros, section 6.1).
+    /// by the power of one RPC accelerator that all cores share (Cerebros, section 6.1).
     pub private_rpc_power_ratio: f64,
 }
 

@@ -46,8 +46,8 @@ pub enum Hardware {
 
 impl Hardware {
     /// Returns the hardware that the orchestrator `id` needs; `None` for an unknown orchestrator.
-    /// `id` is its name in results, such as `relief`. The orchestrators between RELIEF and
-    /// AccelFlow in Fig. 13, and the one called Ideal, have AccelFlow's hardware.
+    /// `id` is the orchestrator's name in results, such as `relief`. The orchestrators between
+    /// RELIEF and AccelFlow in Fig. 13, and the one called Ideal, have AccelFlow's hardware.
     pub fn of_system(id: &str) -> Option<Hardware> {
         match id {
             "non_acc" => Some(Hardware::Baseline),
@@ -194,10 +194,11 @@ impl Power {
     }
 
     /// The lowest and the highest maximum power of the server, in watts, that the rounding of the
-    /// inputs allows. Each power is rounded to 0.1 W and each share to 0.1 %. The result is the
-    /// overlap of two ranges, one from the accelerators and one from the orchestration. With the
-    /// paper's inputs, these are 12.45 to 12.55 W divided by 3.05 to 3.15 %, and 4.95 to 5.05 W
-    /// divided by 1.15 to 1.25 %. The highest power is infinite if both shares round to 0.
+    /// inputs allows. Each power is rounded to 0.1 W and each share of the server's power to 0.1 %.
+    /// The result is the overlap of two ranges, one from the accelerators and one from the
+    /// orchestration. With the paper's inputs, these are 12.45 to 12.55 W divided by 3.05 to
+    /// 3.15 %, and 4.95 to 5.05 W divided by 1.15 to 1.25 %. The highest power is infinite if both
+    /// shares round to 0.
     pub fn server_max_range_w(&self) -> (f64, f64) {
         let range = |watt: f64, share: f64| {
             (

@@ -1,10 +1,10 @@
 //! Places of RPC accelerators: one for all cores, one in the NIC, or one for each core (Cerebros,
 //! sections 3.3 and 6.1).
 //!
-//! The paper prints three ratios. On 16 cores, private accelerators have 5 times the area and 6
-//! times the power of one that all cores share. The shared accelerator takes half as much area in
-//! the NIC, which already has a cache and an MMU. Absolute areas follow from Optimus Prime: 64 private
-//! accelerators have 75 % of a core's area.
+//! The paper prints three ratios. On 16 cores, the 16 private accelerators together have 5 times
+//! the area and 6 times the power of one accelerator that all cores share. The shared accelerator
+//! takes half as much area in the NIC, which already has a cache and an MMU. Absolute areas follow
+//! from Optimus Prime: 64 private accelerators together have 75 % of the area of one core.
 //!
 //! ```
 //! use accelflow_model::area::{Area, AreaInputs};

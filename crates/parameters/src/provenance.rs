@@ -9,7 +9,7 @@ pub enum Provenance {
     /// Printed in a paper. [`Parameter::source`](crate::Parameter::source) names the paper and the
     /// section, figure or table.
     Paper,
-    /// Calculated from figures printed in a paper.
+    /// Calculated from numbers that a paper prints.
     Derived,
     /// Measured. [`Parameter::source`](crate::Parameter::source) names the measured thing.
     Measured,

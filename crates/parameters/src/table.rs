@@ -19,8 +19,8 @@ pub struct Row<C> {
     pub set: fn(&mut C, f64),
 }
 
-/// A list of all parameters of a simulator or server. Each parameter has functions that read and
-/// write its value in a configuration of type `C`.
+/// A list of all parameters of a simulator, model or server. Each parameter has functions that read
+/// and write its value in a configuration of type `C`.
 #[derive(Debug)]
 pub struct Table<C: 'static> {
     sections: &'static [&'static [Row<C>]],

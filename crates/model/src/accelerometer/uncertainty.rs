@@ -77,7 +77,7 @@ impl Distribution {
     }
 
     /// The single value that stands for the distribution: the mode of a triangular distribution,
-    /// the mean of others.
+    /// the mean of the other distributions.
     pub fn central(self) -> f64 {
         match self {
             Distribution::Uniform { min, max } => min + (max - min) / 2.0,
@@ -413,8 +413,8 @@ pub struct Swing {
 }
 
 impl Swing {
-    /// The absolute difference between the model's speedup for the input's value in `low` and that
-    /// for its value in `high`. Infinite if the model refuses one of these values.
+    /// The absolute difference between the speedups in `low` and in `high`. Infinite if the model
+    /// refuses the low or the high value.
     pub fn size(&self) -> f64 {
         match (self.low.1, self.high.1) {
             (Some(low), Some(high)) => (high - low).abs(),

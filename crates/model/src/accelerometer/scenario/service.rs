@@ -86,7 +86,7 @@ pub enum Queueing {
     Mean(MeanCycles),
     /// The given waits of a sample of offloads, in cycles; Q is their mean.
     List(Vec<f64>),
-    /// The formula of an M/G/k queue in front of the accelerator.
+    /// Q is calculated by the formula of an M/G/k queue in front of the accelerator.
     Station {
         /// The number of processing elements, from 1 to 100,000.
         servers: u32,

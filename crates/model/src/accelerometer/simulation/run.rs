@@ -44,8 +44,9 @@ pub struct Run {
     pub offered: Offered,
     /// Whether kernels are offloaded; if not, all kernels run on the host.
     pub offloading: bool,
-    /// The number of measured requests. The warm-up before them has a tenth of this number of
-    /// requests and, for saturated hosts, twice the number of requests in progress in addition.
+    /// The number of measured requests. They follow a warm-up of a tenth of this number of
+    /// requests; for saturated hosts, the warm-up is longer by twice the number of requests in
+    /// progress.
     pub requests: u32,
     /// The seed of the random numbers from which times, sizes and kernels are drawn.
     pub seed: u64,

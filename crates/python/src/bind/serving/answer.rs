@@ -1,4 +1,5 @@
-//! Conversion of what a handler in Python returns or raises to the server's answer.
+//! Conversion of the value that a Python handler returns, or of the exception that it raises, to
+//! the server's answer.
 
 use accelflow_serve::{HandlerError, Returned};
 use pyo3::prelude::*;
