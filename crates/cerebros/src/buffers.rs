@@ -3,8 +3,9 @@
 
 use accelflow_units::Bytes;
 
-/// The manager of the NIC's memory for arriving messages: counts the reserved bytes of each arena. The
-/// microservice has allocated the arenas.
+/// The manager of the NIC's memory for arriving messages. The memory consists of arenas, which are
+/// regions that the microservice has allocated. The manager counts the reserved bytes of each
+/// arena.
 #[derive(Clone, Debug)]
 pub struct BufferManager {
     arenas: Vec<Arena>,

@@ -21,8 +21,8 @@ pub struct Spent {
     pub away: Time,
     /// The time in which cores switch back to requests whose nested call was answered.
     pub switched: Time,
-    /// The time for which the request occupies a core outside the function: the on-core part of all
-    /// fields above, `software` to `switched`, together.
+    /// The time for which the request occupies a core outside the function. The fields above,
+    /// `software` to `switched`, include this time.
     pub on_core: Time,
     /// The part of `queued` and `refused` for which the request occupies a core.
     pub waits_on_core: Time,
@@ -126,8 +126,8 @@ impl Queue {
 /// grows until the run ends, so the results depend on the run's length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Saturation {
-    /// The queue that limits the server. [`Queue::Memory`] requires that the queues for pipelines
-    /// and for cores are short: in each, fewer requests wait than the service has cores.
+    /// The queue that limits the server. It is [`Queue::Memory`] only if the queues for pipelines
+    /// and for cores are short: in each of the two, fewer requests wait than the service has cores.
     pub queue: Queue,
     /// The number of requests in all queues, or given up, when the last request arrived.
     pub waiting: usize,

@@ -11,8 +11,8 @@ use crate::registration::Registration;
 use crate::services::Service;
 use accelflow_parameters::Refusal;
 
-/// The number of concurrent messages per function for which reports state the memory that schemata
-/// (the types and addresses of message fields) take.
+/// The number of concurrent messages per function for which reports state the size of the schemata
+/// (the types and addresses of message fields).
 pub const SIZED_MESSAGES: u64 = 16;
 
 /// The mean results per request of a group of requests: all requests, or those to one function.
@@ -145,8 +145,8 @@ pub struct FunctionMeans {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Backlog {
     /// The name of the queue that limits the server ([`Queue::name`](crate::Queue::name)). It names
-    /// the NIC's memory only if the queues for pipelines and for cores are short: in each, fewer
-    /// requests wait than the service has cores.
+    /// the NIC's memory only if the queues for pipelines and for cores are short: in each of the
+    /// two, fewer requests wait than the service has cores.
     pub queue: &'static str,
     /// The number of requests in all queues, or given up, when the last request arrived.
     pub waiting: usize,

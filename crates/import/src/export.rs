@@ -2,11 +2,11 @@
 //!
 //! A request is a server span of its service. Each wait for an answer is a client span from the
 //! sending of the message to the answer, or to the time-out, which is an error. If a simulated
-//! service answers, the client span is the parent of that service's server span. From the attributes
-//! of the client span, an import can tell which trace receives the answer. The attribute
-//! `accelflow.detached = true` means that the request does not wait for the answer. Each phase of
-//! application logic is an internal span with `accelflow.application = true`, by which an import
-//! distinguishes it from the datacenter tax around it.
+//! service answers, the client span is the parent of that service's server span. From the
+//! attributes of the client span, an import can tell which accelerator trace receives the answer.
+//! The attribute `accelflow.detached = true` means that the request does not wait for the answer.
+//! Each phase of application logic is an internal span with `accelflow.application = true`, by
+//! which an import distinguishes it from the datacenter tax around it.
 
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -50,7 +50,7 @@ pub struct Wait<'t> {
     pub phase: usize,
     /// The index, counted from 0, of the waiting chain within the phase `phase`.
     pub chain: usize,
-    /// The name of the trace that receives the answer.
+    /// The name of the accelerator trace that receives the answer.
     pub trace: &'t str,
     /// Whether the answer is compressed.
     pub compressed: bool,

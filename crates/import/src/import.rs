@@ -30,12 +30,13 @@ pub enum Kind {
 pub struct Imported {
     /// The content of a workload file (schema `accelflow.workload/1`), as a JSON object.
     pub workload: Value,
-    /// The report on the import, as a JSON object. `understood`, `guessed` and `dropped` are lists
-    /// of findings: `what` was found, its `count` and `places`, and what was `done` about it.
-    /// `coverage` has a row for each operation of a service: `share_of_requests` is the share of
-    /// the operation's requests whose sequence of calls is in the workload; `share_of_rate` is the
-    /// same share of the requests from outside only (see [`Options::shapes`]). `traces` has a row
-    /// for each accelerator trace that begins a chain.
+    /// The report on the import, as a JSON object. `understood` (the files state it), `guessed`
+    /// (the files do not state it, or state something impossible) and `dropped` (it is not in the
+    /// workload) are lists of findings: `what` was found, its `count` and `places`, and what was
+    /// `done` about it. `coverage` has a row for each operation of a service: `share_of_requests`
+    /// is the share of the operation's requests whose sequence of calls is in the workload;
+    /// `share_of_rate` is the same share of the requests from outside only (see
+    /// [`Options::shapes`]). `traces` has a row for each accelerator trace that begins a chain.
     pub report: Value,
 }
 

@@ -1,7 +1,8 @@
 //! Spans of distributed traces as workloads.
 //!
 //! [`import_spans`] reads files of Jaeger or OTLP. It returns the content of a workload file
-//! (`accelflow.workload/1`), and a report of what was understood, guessed and dropped.
+//! (`accelflow.workload/1`), and a report of what the files state, what the import guessed and what
+//! it dropped.
 //!
 //! A span that serves a call is a request. Its child spans are calls, which become chains of the
 //! paper's traces; the time between them is application time. Requests of one operation that

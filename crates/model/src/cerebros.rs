@@ -27,8 +27,8 @@ pub enum Design {
     PayloadOnly,
     /// The shared accelerator processes payloads and headers; dispatch stays on the core.
     PayloadAndHeader,
-    /// Like [`Design::PayloadAndHeader`], but the request to the accelerator contains the data, and
-    /// the chip's network has a low diameter.
+    /// Like [`Design::PayloadAndHeader`], but the message that hands a task to the accelerator
+    /// contains the data, and the chip's network has a low diameter.
     Coalesced,
     /// Each core has its own accelerator for payloads and headers; dispatch stays on the core.
     Private,
@@ -99,8 +99,8 @@ impl RpcLayer {
     }
 
     /// The cycles that a core takes to hand one task to the accelerator under
-    /// [`Design::Coalesced`], where the request contains the data and the chip's network has a low
-    /// diameter. Default about 60: 3 traversals of about 20 cycles.
+    /// [`Design::Coalesced`], where the message that hands over the task contains the data and the
+    /// chip's network has a low diameter. Default about 60: 3 traversals of about 20 cycles.
     pub fn coalesced_cycles_per_offload(&self) -> f64 {
         f64::from(self.coalesced_traversals) * self.low_diameter_cycles
     }

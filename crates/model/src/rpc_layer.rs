@@ -23,7 +23,7 @@ pub struct RpcLayer {
     pub traversals: u32,
     /// The cycles of one traversal of the chip's network.
     pub traversal_cycles: f64,
-    /// The number of network traversals that hand over one task if the request to the accelerator
+    /// The number of network traversals that hand over one task if the message to the accelerator
     /// contains the data ([`Design::Coalesced`](crate::cerebros::Design::Coalesced)).
     pub coalesced_traversals: u32,
     /// The cycles of one traversal of a chip network with a low diameter.
