@@ -1,4 +1,5 @@
-//! Runs native work on a thread of its own, so that a signal such as Ctrl-C ends the wait for it.
+//! Runs native work on a new thread. The calling thread waits for the result, and a signal such as
+//! Ctrl-C ends this wait.
 
 use std::panic::resume_unwind;
 use std::sync::mpsc::{self, RecvTimeoutError};

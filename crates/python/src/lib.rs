@@ -3,8 +3,8 @@
 //! This is the only crate that depends on PyO3. It has no logic: a class is `PyX { inner: X }`, and
 //! a function converts its arguments, detaches from the interpreter during the work (`py.detach`),
 //! and converts the result. `bind` has one folder for each engine, and `convert` turns values into
-//! JSON and back. Every name is registered in the module below, and `python/accelflow/_native.pyi`
-//! types it (`tests/test_native.py` compares the two).
+//! JSON and back. The module `_native` below registers every name, and
+//! `python/accelflow/_native.pyi` states its type (`tests/test_native.py` compares the two).
 
 mod bind;
 mod call;

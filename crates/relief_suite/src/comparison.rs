@@ -53,9 +53,10 @@ pub struct ApplicationRow {
     pub edges: usize,
     /// The longest time allowed from the arrival of a run to its end, in microseconds.
     pub deadline_us: f64,
-    /// The name of the kind of accelerator that computes longest for the application.
+    /// The name of the kind of accelerator with the longest total computing time in one run of the
+    /// application.
     pub bottleneck: &'static str,
-    /// The total time that accelerators of the kind `bottleneck` compute in one run of the
+    /// The total computing time of all accelerators of the kind `bottleneck` in one run of the
     /// application, in microseconds.
     pub bottleneck_us: f64,
     /// The upper bound of the throughput, in runs per second: the rate at which the busiest kind of

@@ -264,14 +264,14 @@ impl Dag {
         }
     }
 
-    /// The total time that accelerators of `kind` compute for one run of the application.
+    /// The total computing time of all accelerators of `kind` in one run of the application.
     pub fn compute_of(&self, kind: Kind) -> Time {
         let of_kind = |task: &&Task| task.operation.kind() == kind;
         let tasks = self.tasks.iter().filter(of_kind);
         tasks.map(|task| task.operation.compute()).sum()
     }
 
-    /// The kind of accelerator that computes longest for the application.
+    /// The kind of accelerator with the longest total computing time in one run of the application.
     pub fn bottleneck(&self) -> Kind {
         Kind::ALL
             .into_iter()

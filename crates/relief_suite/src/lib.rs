@@ -1,12 +1,14 @@
-//! Simulates applications that are graphs of coarse-grained accelerator tasks: the suite of image
-//! processing and recurrent networks from RELIEF (HPCA 2024), which AccelFlow's Fig. 15 uses.
+//! Simulates applications that are graphs of coarse-grained accelerator tasks: the suite of RELIEF
+//! (HPCA 2024), which AccelFlow's Fig. 15 uses. The suite has three image-processing applications
+//! and two recurrent neural networks.
 //!
 //! * [`dag`]: operations, tasks, and graphs of tasks.
 //! * [`suite`]: the five applications.
 //! * [`platform`]: the parameters of accelerators, DMA engines and managers.
 //! * [`parameters`]: the range, default and source of each parameter.
 //! * [`simulate`]: the simulation of many runs of one graph under an [`Orchestrator`].
-//! * [`throughput`]: possible definitions of "maximum throughput", and its upper bound.
+//! * [`throughput`]: possible definitions of "maximum throughput", and the upper bound of the
+//!   throughput.
 //! * [`comparison`]: the results of every application under every orchestrator.
 //!
 //! Equal arguments give bit-identical results.

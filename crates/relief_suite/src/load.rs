@@ -12,7 +12,7 @@ pub enum Arrivals {
     Closed(usize),
     /// Arrivals at equal intervals of this length, like frames of a video.
     Periodic(Time),
-    /// Poisson arrivals with this mean interval, from this seed.
+    /// Poisson arrivals: the mean interval, and the seed of the random numbers.
     Poisson(Time, u64),
 }
 
@@ -23,7 +23,8 @@ pub struct Load {
     pub arrivals: Arrivals,
     /// The number of graphs, including the warm-up.
     pub graphs: usize,
-    /// The number of graphs in the warm-up: those that complete first do not count in the latencies.
+    /// The number of graphs in the warm-up. The first `warmup` graphs to complete are not counted in
+    /// the latencies.
     pub warmup: usize,
 }
 

@@ -13,8 +13,9 @@ pub struct SimulationResult {
     pub latency: Samples,
     /// The simulated time at which the last graph is completed.
     pub makespan: Time,
-    /// The completed graphs per second of the whole run, including the warm-up. Never above the
-    /// bound of the busiest kind of accelerator ([`bound_per_s`](crate::throughput::bound_per_s)).
+    /// The completed graphs per simulated second, over the whole simulation including the warm-up.
+    /// At most the rate at which the busiest kind of accelerator computes without pause
+    /// ([`bound_per_s`](crate::throughput::bound_per_s)).
     pub throughput_per_s: f64,
     /// The total time that accelerators of each kind compute, indexed by [`Kind::index`].
     pub compute: [Time; Kind::COUNT],
@@ -26,7 +27,8 @@ pub struct SimulationResult {
     pub forwards: u64,
     /// The number of task inputs that come from memory although another task has produced them.
     pub reloads: u64,
-    /// The number of entries that find AccelFlow's input queue full and go to the overflow area.
+    /// The number of entries that find an accelerator's input queue full and go to its overflow
+    /// area; 0 for orchestrators other than AccelFlow.
     pub overflows: u64,
 }
 

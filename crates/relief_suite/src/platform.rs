@@ -6,7 +6,7 @@ use accelflow_units::{Bandwidth, Bytes, Time};
 use crate::dag::Kind;
 
 /// The cost of the manager, which schedules tasks under RELIEF and FCFS: the events that keep the
-/// manager busy, and the time that each takes.
+/// manager busy, and for how long each event does so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Manager {
     /// Each interrupt keeps the manager busy for this time. There is an interrupt at the end of each

@@ -1,9 +1,9 @@
 //! The five applications of RELIEF's suite as graphs.
 //!
 //! Each application follows the textbook algorithm on 128 x 128 pixels: Canny's edge detector,
-//! deblurring by five iterations of Richardson and Lucy, Harris's corner detector, and eight time
-//! steps of a GRU and an LSTM whose gates have element-wise weights. The numbers of tasks, the kinds
-//! of accelerators and the deadlines are those of RELIEF's suite.
+//! deblurring by five iterations of the Richardson-Lucy algorithm, Harris's corner detector, and
+//! eight time steps of a GRU and an LSTM whose gates have element-wise weights. The numbers of
+//! tasks, the kinds of accelerators and the deadlines are those of RELIEF's suite.
 
 use accelflow_units::{Bytes, Time};
 
@@ -113,8 +113,8 @@ impl Sketch {
 }
 
 /// Returns the graph of Canny's edge detector with its 12 tasks: conversion to grey, Gaussian
-/// filter, derivatives by Sobel, magnitude and direction of the gradient, non-maximum suppression,
-/// hysteresis.
+/// filter, derivatives by Sobel filters, magnitude and direction of the gradient, non-maximum
+/// suppression, hysteresis.
 pub fn canny() -> Dag {
     let mut s = Sketch::new("canny", FRAME);
     let grey = s.grey();
@@ -131,9 +131,9 @@ pub fn canny() -> Dag {
     s.0
 }
 
-/// Returns the graph of deblurring by Richardson and Lucy, with 22 tasks. Each iteration blurs the
-/// estimate, divides the observed image by the result, blurs the quotient with the mirrored kernel,
-/// and multiplies the estimate by this blurred quotient.
+/// Returns the graph of deblurring by the Richardson-Lucy algorithm, with 22 tasks. Each iteration
+/// blurs the estimate, divides the observed image by the result, blurs the quotient with the
+/// mirrored kernel, and multiplies the estimate by this blurred quotient.
 pub fn deblur() -> Dag {
     let mut s = Sketch::new("deblur", FRAME);
     let observed = s.grey();

@@ -1,4 +1,5 @@
-//! Definitions of "maximum throughput" (the paper does not state its own), and the upper bound.
+//! Possible definitions of "maximum throughput", a term that AccelFlow's paper does not define, and
+//! the upper bound of the throughput.
 
 use accelflow_units::Time;
 
@@ -19,8 +20,8 @@ const STEPS: u32 = 12;
 pub struct Length {
     /// The number of graphs in the simulation, including the warm-up.
     pub graphs: usize,
-    /// The number of graphs in the warm-up: those that complete first. [`within_deadline`] does not
-    /// count them; [`closed_loop`] does.
+    /// The number of graphs in the warm-up, which are the first `warmup` graphs to complete.
+    /// [`within_deadline`] does not count these graphs; [`closed_loop`] does.
     pub warmup: usize,
 }
 
@@ -72,12 +73,12 @@ pub fn closed_loop(
 pub enum Pattern {
     /// Arrivals at equal intervals, like frames of a video.
     Periodic,
-    /// Poisson arrivals from this seed.
+    /// Poisson arrivals. Holds the seed of the random numbers.
     Poisson(u64),
 }
 
 /// Returns the highest arrival rate, in graphs (runs of the application) per second, at which 99 %
-/// of the graphs meet their deadline; 0 if fewer meet it even at the lowest rate that is tried.
+/// of the graphs meet their deadline; 0 if fewer than 99 % meet it even at the lowest rate tried.
 ///
 /// The rate is found by bisection between 0 and [`bound_per_s`]. The search assumes that a higher
 /// rate never lets more graphs meet their deadline.

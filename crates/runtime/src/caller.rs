@@ -12,9 +12,9 @@ pub const ERROR_TRACES: [&str; 3] = ["T6_error", "T7_error", "T10_error"];
 /// `TApplicationException`'s INTERNAL_ERROR (Apache Thrift).
 const INTERNAL_ERROR: i32 = 6;
 
-/// Builds the reply that tells the service's caller about the error in `job`, a message that a
-/// trace has processed. `caller` is the header of the caller's request. Returns the reply's header,
-/// and its body as JSON.
+/// Builds the reply that tells the service's caller about an error. `job` is the message with the
+/// error, which a trace has processed. `caller` is the header of the caller's request. Returns the
+/// reply's header, and its body as JSON.
 ///
 /// An exception that the interface of a called service declares is passed on unchanged. Every other
 /// error becomes a Thrift application exception.
@@ -32,9 +32,9 @@ pub fn error_reply(caller: &ThriftCall, job: &Job) -> (ThriftCall, Vec<u8>) {
     }
 }
 
-/// Returns the text of the error in `job`, a message whose content is an exception or an error
-/// status. For an exception that the called service's interface declares, the text is the exception
-/// as JSON.
+/// Returns the text of an error. `job` is the message with the error: its content is an exception
+/// or an error status. For an exception that the called service's interface declares, the text is
+/// the exception as JSON.
 pub fn error_text(job: &Job) -> String {
     match &job.call {
         Call::Thrift(nested) if nested.message_type == MessageType::Reply => {

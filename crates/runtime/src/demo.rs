@@ -17,8 +17,9 @@ use crate::outcome::{Caller, Conversation, Message, Outcome};
 use crate::peer::{Answers, LoopbackPeer};
 use crate::run_traces::RunTraces;
 
-/// The name of the method that the demo's client calls before a run that begins with a request of
-/// the service. If an error subtrace (a trace that reports an error) runs, it replies to this call.
+/// The name of the method that the demo's client is assumed to have called if a run begins with a
+/// request that the service sends. An error subtrace (a trace that reports an error) replies to
+/// this call.
 pub const CALLER_METHOD: &str = "ComposePost";
 
 /// Returns the TCP packets of a Thrift call of `method` by the demo's client. They are an input for
@@ -91,10 +92,11 @@ pub fn run_trace<E: RunTraces>(
 
 /// Runs the trace `name` on a message of any kind.
 ///
-/// If `message` is received or is a reply, the run uses the connection of the demo's client. A
-/// message whose [`call`](Message::call) is a storage response counts as received. If `message` is
-/// a request, it goes to a [`LoopbackPeer`] that returns `answers`. Error subtraces (traces that
-/// report an error) then reply to the demo's client, as if it had called [`CALLER_METHOD`].
+/// If the service receives `message`, or sends it as a reply, the run uses the connection of the
+/// demo's client. A message whose [`call`](Message::call) is a storage response counts as received.
+/// If the service sends `message` as a request, a [`LoopbackPeer`] gets the request and returns
+/// `answers`. Error subtraces (traces that report an error) then reply to the demo's client, as if
+/// the client had called [`CALLER_METHOD`].
 ///
 /// # Errors
 /// The errors of [`RunTraces::run_trace`].

@@ -58,7 +58,8 @@ impl<B: Bodies> Executor<B> {
         &self.image
     }
 
-    /// Replaces the trace memory, for example by one with an additional trace. Later runs use it.
+    /// Replaces the trace memory, for example by a memory with an additional trace. Later runs use
+    /// the new memory.
     pub fn set_image(&mut self, image: impl Into<Arc<Image>>) {
         self.image = image.into();
     }

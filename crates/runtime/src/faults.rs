@@ -1,8 +1,8 @@
 //! Faults that are injected into accelerators, for tests.
 //!
 //! A fault wraps the body of an accelerator and makes chosen calls fail, panic or take longer. All
-//! other calls run normally. The choice depends only on the call's number, counted over all
-//! ensembles that share the faults. So a run with faults can be repeated.
+//! other calls run normally. The choice depends only on the fault's settings and the call's number,
+//! counted over all ensembles that share the faults. So a run with faults can be repeated.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,7 +15,8 @@ use accelflow_trace::Accel;
 /// What an injected fault does to a call of an accelerator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FaultKind {
-    /// The call fails like that of a broken device (`device_failed`). The message is unchanged.
+    /// The call fails with the error of a broken device (`device_failed`). The message that the
+    /// accelerator should process is unchanged.
     Fail,
     /// The accelerator's code panics before it has done anything.
     Panic,

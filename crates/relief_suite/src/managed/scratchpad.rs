@@ -1,4 +1,4 @@
-//! The scratchpad of an accelerator: results may be forwarded until their slots are needed.
+//! The scratchpad of an accelerator: results may be forwarded until other results need their slots.
 
 use crate::dag::Kind;
 use crate::task_ref::TaskRef;

@@ -1,4 +1,4 @@
-//! The end of a run: notifies the core, and lets another run begin.
+//! Ends a run of a trace: notifies the core, and lets another run begin.
 
 use std::sync::Arc;
 

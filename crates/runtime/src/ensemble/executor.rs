@@ -42,7 +42,8 @@ impl PooledExecutor {
 
     /// Creates an executor that runs the traces in the trace memory `image` in the ensemble
     /// `pools`. If the ensemble refuses a run, the calling thread runs the trace on its own
-    /// software accelerators, for which this function calls the `make` of [`Pools::start`].
+    /// software accelerators. This function creates them with the function `make` that
+    /// [`Pools::start`] got.
     ///
     /// # Errors
     /// The errors of `make`.
@@ -65,12 +66,12 @@ impl PooledExecutor {
     }
 
     /// Runs the trace `name` on `payload` until the trace, the traces that follow it (its tails)
-    /// and all its forks (parallel arms) have ended. `message` describes the payload, and its
-    /// `bytes` are ignored.
+    /// and all its forks (parallel arms) have ended. `message` describes the payload, but
+    /// `message.bytes` is ignored.
     ///
-    /// `peer` answers the messages that the run sends. If its answers take time ([`Peer::waits`]),
-    /// the calling thread calls the methods of `peer` while it waits for the run. Otherwise workers
-    /// call them, and the calling thread waits as
+    /// `peer` answers the messages that the run sends. If the peer's answers take time
+    /// ([`Peer::waits`]), the calling thread calls the methods of `peer` while it waits for the
+    /// run. Otherwise workers call them, and the calling thread waits as
     /// [`PoolSettings::notification`](super::PoolSettings::notification) states: for example
     /// asleep.
     ///

@@ -168,8 +168,9 @@ impl TraceHandle {
     /// Returns `None` once the run has ended, or at the time `until`. With `None` as `until`, the
     /// wait has no time limit.
     ///
-    /// At the end of the run, its [`Outcome`] has the results that this function has not returned.
-    /// Unless [`TraceRequest::early`](super::TraceRequest::early) is true, these are all results.
+    /// The [`Outcome`] of the run has the results that this function has not returned. If
+    /// [`TraceRequest::early`](super::TraceRequest::early) is false, this function returns no
+    /// result, and the outcome has all.
     pub fn next_arrival(&self, until: Option<Instant>) -> Option<Arrival> {
         self.sleep(until, |slot| !slot.early.is_empty());
         self.shared.lock().early.pop_front()

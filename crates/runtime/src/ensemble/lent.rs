@@ -31,7 +31,8 @@ struct Lent(Sender<Ask>);
 impl Pools {
     /// Runs a trace in the ensemble, and waits for the end of the run. `request` names the trace,
     /// which is in the trace memory `image`. `peer`, which answers the run's messages, replaces the
-    /// request's own peer. Only the calling thread calls the methods of `peer`, so they may block.
+    /// request's own peer. Only the calling thread calls the methods of `peer`, so these methods
+    /// may block.
     ///
     /// # Errors
     /// The errors of [`Pools::enqueue`]. The request in [`Refused::request`] then no longer has the

@@ -26,8 +26,8 @@ pub struct TraceRequest {
     /// The kind of the message and its header. Not needed for a received RPC message, whose bytes
     /// contain the header.
     pub call: Call,
-    /// The type of the payload, if the payload is a record instead of JSON text: an encoded message
-    /// that was checked against its schema.
+    /// The type of the payload, if the payload is a record (an encoded message that was checked
+    /// against its schema) instead of JSON text.
     pub record: Option<Record>,
     /// The key by which LdB (load balancing) chooses a core if its policy is affinity. Equal keys
     /// prefer the same core.
@@ -58,8 +58,8 @@ impl std::fmt::Debug for TraceRequest {
 }
 
 impl TraceRequest {
-    /// Creates a request to run the trace `name` on `payload`. `message` describes the payload, and
-    /// its `bytes` are ignored. `peer` answers the messages that the run sends.
+    /// Creates a request to run the trace `name` on `payload`. `message` describes the payload, but
+    /// `message.bytes` is ignored. `peer` answers the messages that the run sends.
     pub fn new(
         name: &str,
         payload: Vec<u8>,
@@ -83,8 +83,7 @@ impl TraceRequest {
     }
 
     /// Runs the requested trace on the calling thread with `executor`, for example after the
-    /// ensemble has refused the request. Also sets the [`Detail`] of `executor` to that of the
-    /// request.
+    /// ensemble has refused the request. Also sets the [`Detail`] of `executor` to `self.detail`.
     pub fn run_inline<B: Bodies>(self, executor: &mut Executor<B>) -> Finished {
         let message = self.message();
         let TraceRequest {
@@ -120,8 +119,8 @@ impl TraceRequest {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Busy {
-    /// The input queues of all instances of the trace's first accelerator are full. Holds the
-    /// accelerator.
+    /// The input queues of all instances of the trace's first accelerator are full; their overflow
+    /// areas do not accept new runs. Holds the accelerator.
     #[error("all input queues of the accelerator {0} are full: try again later")]
     Queue(Accel),
     /// The ensemble already has as many runs in progress as its settings allow.

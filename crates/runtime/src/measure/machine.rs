@@ -36,8 +36,8 @@ pub struct SizeTimes {
     /// The median time of a call on the core that makes offloads (the host), in nanoseconds, for
     /// each round.
     pub host_ns: Vec<f64>,
-    /// The median time of a call on the core of the ensemble's workers, in nanoseconds, for each
-    /// round.
+    /// The median time of a call on the core to which all worker threads of the ensemble are bound,
+    /// in nanoseconds, for each round.
     pub worker_ns: Vec<f64>,
 }
 

@@ -1,5 +1,5 @@
-//! The services of workloads: their names, their paths, and the mean number of messages of a request
-//! that time out.
+//! The services of workloads: their names, their paths, and how many messages time out in a request
+//! on average.
 
 use accelflow_scenario::WorkloadRow;
 use accelflow_units::Time;
