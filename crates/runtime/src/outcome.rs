@@ -187,7 +187,7 @@ pub struct Arrival {
     pub trace: String,
     /// The index of the execution that ended: 0 for the one with which the run began, 1 and up for
     /// the further arms of forks and joins. An execution that continues after a join has the index
-    /// of one of the joined arms: the last to reach the join if one thread executes all arms.
+    /// of the joined arm that would reach the join last if one thread executed all arms.
     pub arm: usize,
     /// The message with its payload, its facts and the core that LdB chose. The message no longer
     /// has a connection (`session`).

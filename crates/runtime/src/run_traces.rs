@@ -5,8 +5,8 @@ use crate::outcome::{Conversation, Message, Outcome};
 use crate::peer::Peer;
 
 /// An executor: it runs traces (short programs of accelerator calls) to completion. The
-/// accelerators run on the calling thread ([`Executor`](crate::Executor)) or on worker threads of
-/// their own ([`PooledExecutor`](crate::PooledExecutor)).
+/// accelerators run on the calling thread ([`Executor`](crate::Executor)) or on the worker threads
+/// of an ensemble ([`PooledExecutor`](crate::PooledExecutor)).
 pub trait RunTraces {
     /// Runs the trace `name` on `message` until the trace, its tails and all its forks have ended.
     ///

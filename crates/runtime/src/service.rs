@@ -73,7 +73,8 @@ pub enum ServiceRunError {
         /// The methods that have built-in messages, as a list in words.
         known: String,
     },
-    /// A chain of traces begins with a message that the service does not have.
+    /// The message with which a chain of traces begins cannot be built, for example a reply in a
+    /// service that has received no request.
     #[error("service {service}, phase {phase}, chain {chain}: {why}")]
     NoMessage {
         /// The name of the service.

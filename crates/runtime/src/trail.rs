@@ -2,9 +2,9 @@
 //! logic, and the chains of traces that the handler starts.
 //!
 //! A server records a trail on the thread that calls a handler ([`follow`]). The code that runs
-//! chains of traces for the handler adds them to the trail ([`add`]). Chains that run in parallel on
-//! other threads are collected on those threads ([`collect`]) and added together
-//! ([`add_parallel`]). Without a trail, nothing is recorded and no clock is read.
+//! chains of traces for the handler adds them to the trail ([`add`]). Chains that run in parallel
+//! on other threads are collected on those threads ([`collect`]), and then added to the trail as
+//! one phase ([`add_parallel`]). Without a trail, nothing is recorded and no clock is read.
 
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
@@ -81,7 +81,8 @@ pub struct Exchange {
 pub struct Exchanges(Option<Vec<Exchange>>);
 
 impl Exchanges {
-    /// Switches the meter on if `wanted`, else off, and discards the exchanges measured so far.
+    /// Switches the meter on if `wanted`, else off. Discards the exchanges measured so far in both
+    /// cases.
     pub fn note(&mut self, wanted: bool) {
         self.0 = wanted.then(Vec::new);
     }
@@ -195,8 +196,8 @@ pub fn follow<T>(wanted: bool, work: impl FnOnce() -> T) -> (T, Option<Trail>) {
     (done, trail)
 }
 
-/// Adds `chain` (traces that have just run) to this thread's [`Trail`] as a phase. The phase of
-/// application logic before it ends at `begun`, the [`thread_time`] at which the chain began. Does
+/// Adds `chain` (traces that have just run) to this thread's [`Trail`] as a phase. The preceding
+/// phase of application logic ends at `begun`, the [`thread_time`] at which the chain began. Does
 /// nothing if this thread records no trail.
 pub fn add(begun: Duration, chain: TrailChain) {
     add_phase(begun, vec![chain]);
@@ -256,7 +257,8 @@ impl<B> Clocked<B> {
         &mut self.inner
     }
 
-    /// Switches the clock on if `wanted`, else off, and discards the times measured so far.
+    /// Switches the clock on if `wanted`, else off. Discards the times measured so far in both
+    /// cases.
     pub fn note(&mut self, wanted: bool) {
         self.costs_ns = wanted.then(Vec::new);
     }

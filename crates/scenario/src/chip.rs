@@ -47,8 +47,8 @@ impl std::error::Error for ChipError {}
 impl ChipFile {
     /// Reads a chip from `text`, the contents of a chip file in TOML. The first part of a
     /// parameter's key is the name of its section: `accelerator.pes` is `pes = 4` in
-    /// `[accelerator]`. Parameters of a single accelerator have a section of their own, such as
-    /// `pes = 16` in `[accelerator.TCP]`.
+    /// `[accelerator]`. A parameter that is set for one accelerator only is in the section of this
+    /// accelerator, such as `pes = 16` in `[accelerator.TCP]`.
     ///
     /// # Errors
     /// [`ChipError`] for text that is not TOML, another schema, an unknown key, and a value that is

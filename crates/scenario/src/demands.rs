@@ -62,15 +62,16 @@ pub struct ServiceDemand {
     /// known from a recording, and applies if cores execute the traces in software. 0 if the
     /// recording lacks it, or the scenario uses no recorded distributions.
     pub outside_core_ns: f64,
-    /// The mean part of the response time that the client measures but the server does not, in ns.
-    /// It is known from a recording. 0 if the recording lacks it, or the scenario uses no recorded
-    /// distributions.
+    /// The mean time by which the response time measured by the client exceeds the response time
+    /// measured by the server, in ns. It is known from a recording. 0 if the recording lacks it, or
+    /// the scenario uses no recorded distributions.
     pub outside_client_ns: f64,
     /// The tax operations of all chains of the service, by the accelerator's name.
     pub operations: BTreeMap<String, OperationDemand>,
 }
 
-/// The mean number and total time of the operations that one request needs of one accelerator.
+/// The operations of one accelerator that one request needs: their mean number, and the mean of
+/// their total time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct OperationDemand {
     /// The mean number of operations of the accelerator for one request.

@@ -3,8 +3,8 @@
 /// The default time of a TCP operation on a core, in ns.
 ///
 /// Provenance: assumed. The paper says that operations take "tens of microseconds" on a core. But
-/// with 20 us for TCP, a server without accelerators is too slow for all eight services at the
-/// paper's rate.
+/// with 20 us for TCP, a server without accelerators cannot keep up with the paper's rate of
+/// requests to the eight services together.
 pub const ASSUMED_TCP_COST_NS: f64 = 7_000.0;
 
 /// The paper's service-level objective (SLO), as a multiple of a service's mean response time on an

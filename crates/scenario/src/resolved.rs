@@ -31,7 +31,7 @@ pub struct Resolved {
     /// The names of the simulated services, in the order in which results list them.
     pub services: Vec<String>,
     /// The placement of services on servers: colocated (all share one server, unless the workload
-    /// assigns them to several) or isolated (each has its own).
+    /// assigns them to several) or isolated (each has a server of its own).
     #[serde(with = "choice")]
     pub placement: Placement,
     /// The arrival process of requests: one for all services, or each service's own in the

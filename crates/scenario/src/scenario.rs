@@ -39,7 +39,7 @@ pub struct Scenario {
     /// The names of the services to simulate, out of the workload's services. Empty: all of them.
     pub services: Vec<String>,
     /// The placement of services on servers: colocated (all share one server, unless the workload
-    /// assigns them to several) or isolated (each has its own).
+    /// assigns them to several) or isolated (each has a server of its own).
     #[serde(with = "choice")]
     #[schemars(with = "ByName<Placement>")]
     pub placement: Placement,

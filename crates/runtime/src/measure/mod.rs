@@ -4,8 +4,8 @@
 //!
 //! The host is one core, and the ensemble's workers are on another. Each round measures the
 //! software accelerators on both cores, offloads to accelerators that do nothing, and thread
-//! switches. The result of a round is the median of many calls of each, so that interruptions of a
-//! few calls do not count.
+//! switches. Each result of a round is the median of many calls, offloads or switches, so that
+//! interruptions of a few of them do not count.
 
 mod bodies;
 mod error;

@@ -6,7 +6,7 @@ use accelflow_workload::services::Chain;
 /// The responses that a [`LoopbackPeer`](crate::LoopbackPeer) gives in place of a cache, a
 /// database, called services and HTTP servers: their contents, and the properties that traces test,
 /// such as a cache hit. Answers to remote procedure calls have generated contents. Answers to reads
-/// of data and HTTP requests contain `document`.
+/// of data, and answers to HTTP requests, contain `document`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Answers {
     /// The seed from which the contents of messages are generated ([`accelflow_accel::messages`]).

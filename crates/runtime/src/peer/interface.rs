@@ -13,8 +13,8 @@ use super::reply::Reply;
 ///
 /// [`Peer::lend`] returns a [`Session`], the service's end of a connection. The run encrypts its
 /// message with the session, gives the packets to [`Peer::exchange`], and returns the session with
-/// [`Peer::take_back`]. All three get the kind and header of the message, `call`, and must select
-/// the same connection by it.
+/// [`Peer::take_back`]. Each of the three methods gets `call`, the kind and header of the message.
+/// All three must select the same connection for the same `call`.
 pub trait Peer {
     /// Lends the service's end of the connection over which messages of kind `call` are sent.
     ///
@@ -42,8 +42,8 @@ pub trait Peer {
 
     /// Sends the packets of a message of kind `call`, and passes the packets of the response to
     /// `reply` later. The trace waits without blocking a thread. The default implementation calls
-    /// [`Peer::exchange`], which blocks the output dispatcher of TCP. Peers that wait for others
-    /// should override this method and return at once.
+    /// [`Peer::exchange`], which blocks the output dispatcher of TCP. Peers whose `exchange` waits
+    /// for another party should override this method and return at once.
     fn begin_exchange(&mut self, call: &Call, packets: &[u8], reply: Reply) {
         reply.give(self.exchange(call, packets));
     }
