@@ -15,12 +15,13 @@ use crate::choice;
 pub enum Source {
     /// One of the built-in suites, by name.
     Suite(#[serde(with = "choice")] Suite),
-    /// The content of a workload file. The contents of the files that it names replace their names.
+    /// The content of a workload file. Where the workload file names another file, this value has
+    /// the content of that file in place of the name.
     File(Box<Workload>),
 }
 
 impl Source {
-    /// Returns the workload: of the built-in suite, or of the given file.
+    /// Returns the workload that the built-in suite or the workload file describes.
     ///
     /// # Errors
     /// [`FileError`] if a suite's file is invalid; does not occur in practice, since the files are

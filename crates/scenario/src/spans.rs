@@ -15,9 +15,9 @@ use crate::options::RunOptions;
 use crate::setup::Setup;
 
 impl Checked {
-    /// Simulates the scenario, which must have one system and one chip, and writes the spans of all
-    /// requests that end to `out`, with or without a response. This includes the requests of the
-    /// warm-up and the requests that services send to each other. The format is OTLP
+    /// Simulates the scenario, which must have one system and one chip, and writes spans to `out`:
+    /// those of all requests that end, with or without a response. This includes the requests of
+    /// the warm-up and the requests that services send to each other. The format is OTLP
     /// (OpenTelemetry), one line of JSON per request. Returns the number of written requests.
     /// `progress` is called as in [`Checked::run_beside`]; if it returns `false`, the result is
     /// `None`, and `out` has part of the spans.

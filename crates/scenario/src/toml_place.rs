@@ -5,9 +5,9 @@ use toml_edit::{Array, ArrayOfTables, Document, Item, TableLike, Value};
 /// One step of a path to a value in a TOML document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TomlKey {
-    /// The field of a table with this name.
+    /// A field of a table. Holds the name of the field.
     Name(String),
-    /// The element of a list with this index, counted from 0.
+    /// An element of a list. Holds the index of the element, counted from 0.
     Number(usize),
 }
 

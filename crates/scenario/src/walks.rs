@@ -200,7 +200,8 @@ pub fn paper_parameters(tcp_cost: Time) -> Result<Vec<Value>, ScenarioError> {
     Ok(parameters_json(paper_profile(tcp_cost)?.parameters()))
 }
 
-/// The name of a service, and its core time in each of the paper's categories of work, in ns.
+/// The name of a service, and the core time of one request to the service in each of the paper's
+/// categories of work, in ns.
 pub type TimesByCategory = (String, BTreeMap<&'static str, f64>);
 
 /// Returns the core time of one request to each service of SocialNetwork without accelerators,

@@ -1,7 +1,7 @@
 //! Runs of traces that borrow a peer from the thread that waits for the run.
 //!
-//! The waiting thread makes all calls to the peer for the run. So the peer may block, and it need
-//! not outlive the call that runs the trace.
+//! The waiting thread makes all calls to the peer for the run. So the peer may block, and need not
+//! outlive the call that runs the trace.
 
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};

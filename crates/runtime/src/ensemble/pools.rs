@@ -64,7 +64,7 @@ impl Pools {
     /// Starts an ensemble like [`Pools::start`], and calls `observe` after each accelerator call,
     /// for example to collect latencies. The arguments of `observe` are the accelerator, its name
     /// if it is a custom one (else `None`), and the time from the call's arrival in the queue to
-    /// its end.
+    /// the call's end.
     ///
     /// # Errors
     /// The errors of [`Pools::start`].

@@ -63,8 +63,8 @@ impl Checked {
     /// requests around the median.
     ///
     /// Slow requests are those on both sides of the percentile, within half of the percentile's
-    /// distance to 100: for percentile 99, those from 98.5 to 99.5. The compared time of a request
-    /// is that on its critical path, for which the response waited, so the mean times of a group of
+    /// distance to 100: for percentile 99, those from 98.5 to 99.5. Only the time on a request's
+    /// critical path, for which the response waited, is compared. So the mean times of a group of
     /// requests add up to the group's mean response time. `progress` is called as in
     /// [`Checked::run_beside`], but separately for each of two simulations; if `progress` returns
     /// `false`, the result is `None`.

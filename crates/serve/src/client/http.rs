@@ -24,8 +24,8 @@ pub struct HttpRequest<'a> {
     /// The target of the request (path and query), such as `/wrk2-api/post/compose`.
     pub target: &'a str,
     /// Additional headers, as pairs of name and value. The client itself adds `host`,
-    /// `accept-encoding` unless it is given, an OpenTelemetry trace context if there is one, and
-    /// the headers of the body's type, encoding and length.
+    /// `accept-encoding` unless this list has it, an OpenTelemetry trace context if there is one,
+    /// and the headers of the body's type, encoding and length.
     pub headers: &'a [(&'a str, &'a str)],
     /// The request's body as JSON text; may be empty.
     pub body: &'a [u8],

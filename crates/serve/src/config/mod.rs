@@ -1,5 +1,5 @@
-//! The settings of servers, parts of which clients share, and their checks. This module does not
-//! depend on the other modules of the crate.
+//! The settings of servers, and the checks of these settings. Clients use some of the settings too.
+//! This module does not depend on the other modules of the crate.
 
 mod check;
 pub(crate) mod descriptors;

@@ -12,8 +12,8 @@ use super::steering::Steering;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Execution {
     /// The thread that holds the message: in a server the connection's thread or a handler thread,
-    /// in a client the caller's thread or the thread of its gRPC connections. This is fastest on a
-    /// CPU.
+    /// in a client the caller's thread or the thread of the client's gRPC connections. This is
+    /// fastest on a CPU.
     #[default]
     Inline,
     /// An ensemble: worker threads for each accelerator, with bounded queues, an overflow area and
@@ -27,10 +27,10 @@ pub enum Execution {
 /// results of requests. All are off by default; `docs/server-reasons.md` has their costs and gains.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RpcProcessor {
-    /// Whether Dser stores the byte offsets of containers and structs in a request's arguments. A
-    /// handler set with [`Server::handle_values`](crate::Server::handle_values) can then skip parts
-    /// of the arguments that it does not read. This is the per-message half of Cerebros's split
-    /// schema. Thrift only.
+    /// Whether Dser stores, with each request, the byte offset of every container and struct in the
+    /// arguments. A handler set with [`Server::handle_values`](crate::Server::handle_values) can
+    /// then skip parts of the arguments that it does not read. This is the per-message half of
+    /// Cerebros's split schema. Thrift only.
     pub split_schema: bool,
     /// The memory that all requests of the server share. The server refuses a request for which too
     /// little of this memory is free, and the client may retry. Default `None`: only
@@ -57,7 +57,7 @@ pub struct ArenaSettings {
 impl ArenaSettings {
     /// Returns the settings for `bytes` of shared memory. A message reserves its own size, and four
     /// times its size for the decoded form. If too little memory is free, the message is refused at
-    /// once. Both choices are those of Cerebros (section 4.1).
+    /// once. The factor of four and the refusal at once are as in Cerebros (section 4.1).
     pub const fn of(bytes: usize) -> ArenaSettings {
         ArenaSettings {
             bytes,
@@ -170,8 +170,9 @@ pub struct Config {
     /// The handler then learns that its client was already answered. A Thrift client gets the
     /// error's text. An exception that the called service declares goes to the Thrift client only
     /// if the handler's function declares this exception too, and otherwise to the handler. A gRPC
-    /// client gets the error's text and a status: that of the failed gRPC call, NOT_FOUND for data
-    /// that storage does not have, else INTERNAL. Default false: only the handler gets the error.
+    /// client gets the error's text and a status: the status of the failed gRPC call, NOT_FOUND for
+    /// data that storage does not have, else INTERNAL. Default false: only the handler gets the
+    /// error.
     pub errors_to_caller: bool,
     /// The number of cores between which LdB balances requests; replaced by the number of workers
     /// with [`Config::steering`]. Default: the number of cores that the process may use.

@@ -10,14 +10,14 @@ pub enum SteeringPolicy {
     RoundRobin,
     /// The worker with the fewest waiting and running requests.
     LeastLoaded,
-    /// The worker that a hash of the request's function selects, unless the request would raise it
-    /// above a bound: 1.25 times the mean number of requests per worker, rounded up. Then the next
-    /// worker by index that stays within the bound.
+    /// The worker that a hash of the request's function selects, unless the worker would then have
+    /// more requests than the bound: 1.25 times the mean number of waiting and running requests per
+    /// worker, rounded up. If so, the next worker by index that stays within the bound.
     #[default]
     Affinity,
     /// The least loaded of the workers that last ran the request's function (Cerebros, section
-    /// 4.3). The least loaded of all workers if no worker last ran the function, or if the request
-    /// would raise each of these workers above the bound of [`SteeringPolicy::Affinity`].
+    /// 4.3). The least loaded of all workers if no worker last ran the function, or if each worker
+    /// that did would then have more requests than the bound of [`SteeringPolicy::Affinity`].
     FunctionMap,
 }
 

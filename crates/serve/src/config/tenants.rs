@@ -28,9 +28,9 @@ pub struct Shaping {
     pub bytes: Option<Registers>,
     /// The registers of a token bucket whose tokens are nanoseconds of accelerator time: the
     /// processor time that the server spends on a request outside of the request's handler. At
-    /// admission, a request takes tokens for the predicted time, which is learned from requests of
-    /// its size. At the request's end, the difference to the actual time is charged or returned. So
-    /// one limit applies to requests of any size.
+    /// admission, a request takes tokens for the predicted time, which the server learns from
+    /// earlier requests of about the same size. At the request's end, the difference to the actual
+    /// time is charged or returned. So one limit applies to requests of any size.
     pub time: Option<Registers>,
 }
 
@@ -88,8 +88,8 @@ pub struct Tenant {
     /// The IP networks from which the tenant's clients connect. A connection that matches several
     /// tenants belongs to the first of them in the list.
     pub networks: Vec<IpNet>,
-    /// The identities of the tenant's clients, as an alternative to networks: the DNS names (in any
-    /// case) and whole URIs that client certificates prove
+    /// The identities of the tenant's clients, as an alternative to networks: the DNS names (upper
+    /// and lower case are equal) and whole URIs that client certificates prove
     /// ([`TlsIdentity::for_known_clients`](crate::TlsIdentity::for_known_clients)).
     pub identities: Vec<String>,
     /// The limits on the tenant's traffic.
@@ -98,7 +98,7 @@ pub struct Tenant {
     pub slo: Option<TenantSlo>,
     /// The largest number of the tenant's concurrent traces (AccelFlow, section IV.D); 0 for no
     /// limit. The same number also limits the concurrent calls and storage accesses of the tenant's
-    /// handlers, which are counted separately.
+    /// handlers; these are counted together, but apart from the traces.
     pub max_traces: usize,
     /// The largest number of the tenant's open connections; 0 for only the server's limit.
     /// A connection whose request waits for the tenant's other limits stays open. Without this

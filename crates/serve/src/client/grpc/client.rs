@@ -228,7 +228,7 @@ impl GrpcClient {
     }
 
     /// Like [`GrpcClient::call_with`], for a request that may have custom metadata. A `traceparent`
-    /// in the metadata replaces that of the current thread's OpenTelemetry span.
+    /// in the metadata replaces the `traceparent` of the current thread's OpenTelemetry span.
     ///
     /// # Errors
     /// The errors of [`GrpcClient::call`].

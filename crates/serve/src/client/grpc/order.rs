@@ -1,5 +1,5 @@
-//! Orders, which pass gRPC calls from the caller's thread to the client's thread, and the results
-//! of these calls.
+//! The values that threads of a gRPC client exchange: orders, which pass calls from the caller's
+//! thread to the client's thread, and answers, which pass the results back.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
