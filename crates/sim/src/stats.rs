@@ -80,7 +80,7 @@ pub enum Part {
     /// Data transfers, waits for A-DMA engines, and notifications on their way to a core.
     Communication,
     /// Waits for messages from remote sides, pauses before retries and repeated messages, and the
-    /// part of the response time that a recording states to pass at the client.
+    /// part of the response time that a request spends at the client according to a recording.
     Remote,
     /// Waits for processing elements, for entries of queues, for cores that do other work, and for
     /// the traffic shapers and limits of tenants.
@@ -253,7 +253,7 @@ pub struct ServiceStats {
     /// arrived.
     pub measured: Option<(Time, Time)>,
     /// Number of responses that clients got between the first and the last arrival after the
-    /// warm-up, late responses to requests of the warm-up included.
+    /// warm-up. Responses to requests of the warm-up count if they came in this time.
     pub completed_in_window: u64,
     /// Number of fallbacks of traces, by reason, over the whole run; reasons that did not occur are
     /// missing.
@@ -399,8 +399,8 @@ pub struct Saturation {
     /// queues were full; 0 unless the resource is an accelerator or the manager's queue. Operations
     /// that the manager's queue turned away do not count as turned away by an accelerator.
     pub turned_away: u64,
-    /// The name of the resource with the longest queue at the end of the measured window; empty if
-    /// all are empty.
+    /// The name of the resource with the longest queue at the end of the measured window; the empty
+    /// string if all queues are empty.
     pub longest_queue: String,
 }
 
@@ -512,9 +512,9 @@ pub struct SimulationResult {
     /// The time for which orchestration occupied hardware, over the whole run.
     pub orchestration: Orchestration,
     /// The resource that limits the server; `None` unless the server is saturated. A server is
-    /// saturated if, at the end of the measured window, more than 100 requests and more than two
-    /// for each core use resources of the server or wait for them. In addition, these requests and
-    /// the requests of the server that wait for their responses must be more than 5 % of the
+    /// saturated if, at the end of the measured window, more than 100 requests, and more than two
+    /// requests for each core, use resources of the server or wait for them. Also, these requests
+    /// and the requests of the server that wait for their responses must be more than 5 % of the
     /// requests whose response times count. Not included are requests that wait only for remote
     /// sides, for called services or for their next attempt, and requests on their way from their
     /// clients. If nothing waits for any resource, the server is not saturated.

@@ -50,7 +50,8 @@ pub(crate) struct Engine<'r> {
     pub requests: Requests<'r>,
     /// The executions of traces that have not ended.
     pub jobs: Slab<Job>,
-    /// A buffer for the traces of chains that start together, reused to avoid allocations.
+    /// A buffer for the first traces of a phase's chains, which start together. The buffer is
+    /// reused to avoid allocations.
     pub started: Vec<JobId>,
     /// The tenants, with their limits and traffic shapers.
     pub tenancy: Tenancy,
@@ -81,12 +82,13 @@ pub(crate) struct Engine<'r> {
     pub buffers: Buffers,
     /// The durations of operations on processing elements.
     pub timing: Timing<'r>,
-    /// The times of services on an idle server, from which deadlines of operations are derived.
+    /// For each phase of each service, the time from the start of the phase to the response on an
+    /// idle server. Deadlines of operations are derived from these times.
     pub deadlines: Deadlines,
     /// The statistics collected so far.
     pub measures: Measures,
-    /// The decisions of the orchestrator, or of its [`Session`](crate::orchestrators::Session) if
-    /// the orchestrator keeps state during a simulation.
+    /// The component that asks the orchestrator for decisions. If the orchestrator keeps state
+    /// during a simulation, its [`Session`](crate::orchestrators::Session) is asked instead.
     pub policies: Policies,
     /// The probabilities that operations raise exceptions and meet page faults.
     pub exceptions: Exceptions,

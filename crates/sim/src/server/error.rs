@@ -39,8 +39,8 @@ pub enum SimError {
     /// A load is for the service with this index, but the plan has no such service.
     #[error("service = {0}: must be the index of a service in the plan")]
     UnknownService(usize),
-    /// The services of the loads, and those that they call, are on this number of servers. The
-    /// function that was called simulates only one server.
+    /// The services with a load and the services that they call are on this number of servers, but
+    /// the function simulates only one server.
     #[error("servers = {0}: must be 1 for `simulate`; use `simulate_servers` for several")]
     SeveralServers(usize),
     /// A load has no requests after the warm-up.
@@ -78,7 +78,8 @@ pub enum SimError {
         fault: Fault,
     },
     /// The simulated time reaches 53 days, a quarter of [`Time::MAX`](accelflow_units::Time::MAX).
-    /// Too many requests can be the cause, or arrival rates or rate limits of tenants close to 0.
+    /// Possible causes are too many requests, an arrival rate close to 0, and a tenant's rate limit
+    /// close to 0.
     #[error(
         "simulated time = more than 53 days: must be less; simulate fewer requests, or increase the rates or the limits of tenants"
     )]

@@ -10,8 +10,9 @@ pub trait Observer {
     /// Receives an event of a request, when it happens.
     fn see(&mut self, seen: &Seen);
 
-    /// Receives the hardware of a server before the first event, if [`Observer::follows_hardware`]
-    /// returns `true`. Servers that are simulated together all begin before the first event.
+    /// Receives a description of a server's hardware, if [`Observer::follows_hardware`] returns
+    /// `true`. The method is called once for each simulated server, before the first event of any
+    /// server.
     fn begin(&mut self, _server: &ServerShape) {}
 
     /// Returns whether the observer also follows the hardware: [`Observer::begin`] and
@@ -46,8 +47,8 @@ pub struct Seen {
 pub enum RequestEvent {
     /// The request has arrived from a client.
     Arrived,
-    /// The request has arrived from another service. A [`RequestEvent::Called`] of the calling
-    /// request has stated its ID before.
+    /// The request has arrived from another service. An earlier [`RequestEvent::Called`] of the
+    /// calling request has stated the ID of the request that has now arrived.
     Invoked,
     /// A phase of application logic, which took this core time, has ended.
     Application(Time),

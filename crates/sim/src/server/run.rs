@@ -33,8 +33,9 @@ pub struct Load {
     pub arrivals: ArrivalProcess,
     /// Number of requests of the load: the warm-up and the requests that statistics cover. When all
     /// of them have arrived, the arrival process continues, so that the load stays the same until
-    /// the requests of all other loads have arrived. A list of times continues up to its end. Only
-    /// statistics that are stated to cover the whole run include these additional requests.
+    /// the requests of all other loads have arrived. If the process is a list of times
+    /// ([`ArrivalProcess::Trace`]), it ends after the last time. Only statistics that are stated to
+    /// cover the whole run include these additional requests.
     pub requests: u64,
     /// Number of requests at the beginning that form the warm-up; less than `requests`. Only
     /// statistics that are stated to cover the whole run include these requests.
@@ -52,8 +53,8 @@ pub struct Load {
     /// of a tenant must have the same limits.
     pub shaping: Limits,
     /// The sampling interval, as a number of requests; 0 for no samples. A request after the
-    /// warm-up is sampled if its sequence number is a multiple of the interval. If a service has
-    /// several loads, the interval of the last one applies.
+    /// warm-up is sampled if its sequence number is a multiple of the interval. If several loads in
+    /// [`Run::loads`] are for the same service, the interval of the last of these loads applies.
     pub sample_every: u64,
     /// Whether response times are counted in the bins of a histogram, so that memory does not grow
     /// with the number of requests ([`accelflow_kernel::Samples::binned`]). If one load of a server

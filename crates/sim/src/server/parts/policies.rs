@@ -1,5 +1,5 @@
-//! The decisions of the orchestrator, or of its [`Session`] if the orchestrator keeps state during
-//! a simulation.
+//! The component that asks the orchestrator for decisions. If the orchestrator keeps state during a
+//! simulation, its [`Session`] is asked instead.
 
 use accelflow_units::Time;
 

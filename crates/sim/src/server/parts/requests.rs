@@ -1,5 +1,5 @@
-//! The requests that have not ended, and what the plan sets or draws for each: messages, facts,
-//! waits and core times.
+//! The requests that have not ended, and the messages, facts, waits and core times of each. The
+//! plan states these values, or the distributions from which they are drawn at random.
 
 use accelflow_kernel::{Attributes, attribute};
 use accelflow_trace::{AtmAddress, Facts};

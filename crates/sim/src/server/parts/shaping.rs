@@ -58,7 +58,7 @@ struct Waiting {
 
 /// A message that has passed the shaper.
 pub(super) struct Passed {
-    /// The shaper's flow of the tenant that sent the message.
+    /// The tenant's flow in the shaper.
     pub flow: FlowId,
     /// The trace that was offered to the shaper with this message, and the time since which the
     /// trace has waited; `None` if no trace was offered.

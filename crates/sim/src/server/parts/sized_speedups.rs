@@ -11,9 +11,10 @@ use crate::plan::{ChainPlan, Form, Operation, PhasePlan, Plan};
 ///
 /// The speedup for `size` bytes is `S * size / (size + half)`, the curve of a pipeline with a
 /// fixed cost of `half` bytes' time for each operation. `half` is
-/// [`speedup_half`](crate::config::AcceleratorConfig::speedup_half). `S` is such that the mean over
-/// the operations of the services that [`SizedSpeedups::new`] gets is the accelerator's speedup in
-/// the parameters: "on average across all input data sizes" (AccelFlow, section VI).
+/// [`speedup_half`](crate::config::AcceleratorConfig::speedup_half). `S` is chosen for each
+/// accelerator so that the arithmetic mean of its operations' speedups is the accelerator's speedup
+/// in the parameters: "on average across all input data sizes" (AccelFlow, section VI). The mean is
+/// over the operations of the services that [`SizedSpeedups::new`] gets.
 #[derive(Clone, Debug)]
 pub struct SizedSpeedups {
     half: Bytes,

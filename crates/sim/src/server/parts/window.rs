@@ -57,7 +57,8 @@ pub(crate) struct Inside {
     /// Number of requests that use resources of the server, or wait for them. Requests that only
     /// wait for remote sides, called services or pauses do not count.
     pub at_work: usize,
-    /// Number of the requests in `at_work` and their callers: the requests of the server that wait,
-    /// directly or through other calls, for responses of the requests in `at_work`.
+    /// Number of requests that `at_work` counts, plus the number of their callers on the server:
+    /// the requests that wait, directly or through other calls, for responses of requests that
+    /// `at_work` counts.
     pub held: usize,
 }

@@ -32,8 +32,9 @@ pub(crate) struct Job {
     pub cursor: Cursor,
     /// The accelerator type of the current operation.
     pub accel: Accel,
-    /// The accelerator at which the current operation is, was or will be executed. Its type is that
-    /// of the operation, unless another type of accelerator executes the operation.
+    /// The accelerator at which the current operation is, was or will be executed. This
+    /// accelerator's type differs from `accel` if another type of accelerator executes the
+    /// operation.
     pub unit: Unit,
     /// The current operation: its cost and payload sizes.
     pub operation: Operation,
@@ -42,7 +43,7 @@ pub(crate) struct Job {
     /// What the trace does after the current operation.
     pub next_step: NextStep,
     /// The orchestrator's decision about the last completed operation: how long dispatcher, manager
-    /// and core are busy with it.
+    /// and core are busy with the operation's completion.
     pub decision: Decision,
     /// Whether the output dispatcher handles the last completed operation alone, without manager
     /// and core.
