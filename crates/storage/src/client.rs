@@ -87,8 +87,8 @@ pub enum StorageError {
     /// ended in time. No request was sent.
     #[error("storage: {0}")]
     TenantBusy(#[from] TenantBusy),
-    /// The data do not exist, or the cache or database refused the request. The accelerators have
-    /// already reported this to the client of the request being handled
+    /// The data do not exist, or the cache or database refused the read or write. The accelerators
+    /// have already sent this error to the client whose request the handler serves
     /// (`accelflow_serve::Config::errors_to_caller`). The handler's result is discarded.
     #[error(
         "{collection}/{key}: the error was already sent to the client whose request is being \

@@ -20,7 +20,7 @@ pub(crate) struct Destination {
     pub(crate) limits: Limits,
 }
 
-/// The error of a storage client's connection to the gateway that cannot be opened.
+/// The reason why a storage client cannot open a connection to the gateway.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
     /// The operating system reports an error, or the gateway does not answer in time.

@@ -9,9 +9,9 @@ use crate::limits::MAX_KINDS;
 /// An accelerator that a trace calls: one of the nine in the AccelFlow paper (section III), or a
 /// custom accelerator, which a [`Kind`](crate::Kind) declares.
 ///
-/// Each of the nine has the same value everywhere. The value of a custom accelerator is its index
-/// in the table of declarations ([`Kind`](crate::Kind)s) of one trace memory, and has no meaning
-/// for other trace memories.
+/// A value that stands for one of the nine is valid for every trace memory. A value that stands for
+/// a custom accelerator is valid for one trace memory only: it holds the accelerator's index in
+/// this memory's table of declarations ([`Kind`](crate::Kind)s).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Accel(u8);
 

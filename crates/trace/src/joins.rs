@@ -76,8 +76,8 @@ impl<T> Joins<T> {
     ///
     /// Returns `None` while other arms of the join have not arrived. When the last arm arrives,
     /// returns a pair. First, the values of all arms, in the order in which the arms started.
-    /// Second, the place of the execution that continues among the arms of the surrounding join;
-    /// `None` if no join surrounds this one.
+    /// Second, if another join surrounds this one, the arm of the surrounding join as which the
+    /// execution continues; otherwise `None`.
     pub fn arrive(&mut self, join_arm: JoinArm, brings: T) -> Option<(Vec<T>, Option<JoinArm>)> {
         let open = &mut self.joins[join_arm.join as usize];
         open.arms[usize::from(join_arm.arm)] = Some(brings);

@@ -11,8 +11,9 @@ use crate::limits::{MAX_KIND_CHARS, MAX_YIELDS};
 /// VIII allows this). It states the accelerator's name, the directions of the messages that it
 /// processes (received, sent or both), and the payload values (facts) that it extracts.
 ///
-/// The rest is kept elsewhere under this name: the runtime has the software implementation, which
-/// must conform to the declaration, and a workload file states the cost for the simulator.
+/// Two things that the declaration lacks are registered elsewhere under the accelerator's name: the
+/// software implementation in the runtime, which must conform to the declaration, and the cost for
+/// the simulator in a workload file.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Kind {
     name: String,

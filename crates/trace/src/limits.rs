@@ -28,5 +28,5 @@ pub const MAX_YIELDS: usize = 16;
 /// The largest length of a branch condition's text, in characters.
 pub const MAX_CONDITION_CHARS: usize = 512;
 /// The largest number of parallel executions into which the forks and joins of one trace, and of
-/// the traces that follow it, may split one run. The first execution counts.
+/// the traces that follow it, may split one run, the first execution included.
 pub const MAX_EXECUTIONS: u64 = 64;

@@ -40,7 +40,8 @@ pub enum LinkError {
     /// the number of words.
     #[error("words of the trace memory = {0}: must be at most {MAX_WORDS}")]
     MemoryFull(usize),
-    /// The branch conditions of the traces are too many for one memory, or one is too large.
+    /// The branch conditions of the traces are too many for one memory, or one condition is too
+    /// large.
     #[error("trace '{trace}': {error}")]
     Predicate {
         /// The name of the trace at whose condition a limit is exceeded.

@@ -40,7 +40,7 @@ pub enum Node {
     /// Runs all arms in parallel. Each arm ends by itself, so nothing may follow a fork.
     Fork(Vec<Nodes>),
     /// Runs all arms in parallel and waits for all of them. The accelerator after the join receives
-    /// the data of all arms, in order.
+    /// the data of all arms, in the order of the arms.
     Join(Vec<Nodes>),
     /// The point where the arms of a join meet, if the join begins in another part of the trace. Only
     /// the compiler writes this node, when it splits a trace into parts.

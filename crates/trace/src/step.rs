@@ -53,7 +53,7 @@ pub enum Link {
 }
 
 /// The result of [`step`]: the next action of a trace, the position at which to continue after the
-/// action, and the number of branches resolved before it.
+/// action, and the number of branches resolved before the action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
     /// The next action of the output dispatcher.

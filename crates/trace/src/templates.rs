@@ -33,7 +33,8 @@ pub enum TemplateError {
     /// The source of a trace is invalid. Does not occur.
     #[error(transparent)]
     Source(#[from] SourceError),
-    /// The library does not accept a trace, for example because a different trace has its name.
+    /// The library does not accept a predefined trace, for example because a different trace in the
+    /// library already has the same name.
     #[error(transparent)]
     Register(#[from] RegisterError),
 }

@@ -60,7 +60,8 @@ pub(crate) struct Engine<'r> {
     /// The trace memory that the output dispatchers read, and the number of instructions they
     /// executed.
     pub dispatchers: Dispatchers,
-    /// The central hardware manager, and its queue if all accelerators share one.
+    /// The central hardware manager, with the queue that all accelerators share, if there is such a
+    /// queue.
     pub manager: Manager,
     /// The state of the RPC processor (Cerebros), if one replaces the RPC accelerator.
     pub processor: Processor,

@@ -16,7 +16,7 @@ pub struct Limits {
     /// ARCUS's traffic shaper, which limits the rate of the tenant's traces or of their input
     /// bytes; `None` for no limit.
     pub flow: Option<FlowConfig>,
-    /// A limit on accelerator time, as a token bucket; `None` for no limit. One token is one
+    /// A limit on accelerator time, as a token bucket; `None` for no limit. One token pays for one
     /// nanosecond of an operation on an idle processing element. A trace starts once the bucket has
     /// tokens for its predicted time, learned from earlier traces with inputs of similar size. When
     /// the trace ends, it pays for time beyond the prediction or returns unused tokens.

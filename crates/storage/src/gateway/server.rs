@@ -1,4 +1,5 @@
-//! The connections of a gateway: storage requests over TLS, which are answered one after the other.
+//! The connections of a gateway, which carry storage requests over TLS. The requests of one
+//! connection are answered one after the other.
 
 use std::io;
 use std::net::SocketAddr;
@@ -102,9 +103,9 @@ impl Gateway {
         self.serve_until(std::future::pending()).await;
     }
 
-    /// Serves requests until `stop` completes. Then closes the listener and the connections without
-    /// a request, and waits until the requests that have begun to arrive are answered, but for at
-    /// most 10 seconds.
+    /// Serves requests until `stop` completes. Then closes the listener and the idle connections,
+    /// and waits until the requests that have begun to arrive are answered, but for at most 10
+    /// seconds.
     pub async fn serve_until(self, stop: impl Future<Output = ()>) {
         let Gateway {
             listener,

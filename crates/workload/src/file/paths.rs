@@ -18,9 +18,9 @@ impl tree::Workload {
         self.services.iter().find(|service| service.name == name)
     }
 
-    /// Returns the probabilities of the payload values that are random in one chain of the service
-    /// called `name`. `place` is (index of the phase, index of the chain in the phase). For an
-    /// unknown chain, the result is empty.
+    /// Returns, for each payload field that is random in one chain of the service called `name`,
+    /// the probability that the field is 1. `place` is (index of the phase, index of the chain in
+    /// the phase). For an unknown chain, the result is empty.
     pub fn fact_odds(&self, name: &str, place: (usize, usize)) -> FactOdds {
         let mut chains = self
             .service(name)
@@ -108,7 +108,8 @@ fn made(chain: &tree::Chain) -> Chain {
 }
 
 impl tree::Chain {
-    /// Returns the probabilities of the random payload values of this chain.
+    /// Returns, for each payload field that is random in this chain, the probability that the field
+    /// is 1.
     ///
     /// # Errors
     /// [`OddsError`] for a probability outside 0 to 1.

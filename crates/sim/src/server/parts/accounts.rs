@@ -1,6 +1,6 @@
 //! Accounts of the accelerator time of traces, for tenants with a limit on accelerator time. A
-//! trace pays for its predicted time when it starts. When it has ended, it settles the difference
-//! to its actual time.
+//! trace pays for its predicted time when it starts. When it has ended, it pays for time beyond the
+//! prediction or gets back the tokens of unused time.
 
 use accelflow_shaping::{CostTable, Registers, TokenBucket};
 use accelflow_units::{Bytes, Cycles, Time};
