@@ -212,8 +212,9 @@ pub struct Sample {
 }
 
 /// The statistics of one service in a simulation. They cover the requests that clients sent to the
-/// service; [`ServiceStats::called`] covers the requests from other services. Only the numbers of
-/// deadlines, queue entries, fallbacks, calls and attempts include both kinds of requests.
+/// service; [`ServiceStats::called`] covers the requests from other services. Only `deadlines`,
+/// `deadlines_missed`, `exchanged`, `expected_late`, `fallbacks`, `calls`, `retries` and `gave_up`
+/// include both kinds of requests.
 #[derive(Clone, Debug, Default)]
 pub struct ServiceStats {
     /// Number of requests that arrived from clients, over the whole run.
@@ -330,7 +331,7 @@ pub struct CallStats {
 }
 
 /// The statistics of one accelerator type, over all its instances. Unless stated otherwise, they
-/// are those of the measured window, from the end of the warm-up to the last counted arrival.
+/// cover the measured window: the time from the end of the warm-up to the last counted arrival.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct AccelStats {
     /// Utilization of the processing elements in the measured window, 0 to 1.

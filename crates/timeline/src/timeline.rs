@@ -199,8 +199,8 @@ impl<W: Write> Timeline<W> {
         })
     }
 
-    /// Writes an instant on row `track`: an event at time `at_ns` without a duration. `slice` is
-    /// what the viewer shows of the event.
+    /// Writes an instant on row `track`: an event at time `at_ns` without a duration. `slice`
+    /// describes the event for the viewer.
     ///
     /// # Errors
     /// An error of writing to the output.

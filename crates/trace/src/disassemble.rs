@@ -13,7 +13,7 @@ pub enum Unstructured {
     /// Some nibbles of the word are not an instruction.
     #[error(transparent)]
     Decode(#[from] DecodeError),
-    /// The word's jumps, branches, forks and joins are not nested like those of any source. Holds
+    /// The word's jumps, branches, forks and joins are not nested as the compiler nests them. Holds
     /// the position of an instruction that is not nested properly, in nibbles from 0.
     #[error("the jump, branch or fork at nibble {0} of the word does not nest with the others")]
     Jump(usize),

@@ -44,7 +44,7 @@ pub enum FileError {
         /// The length that the header states, in bytes.
         expected: usize,
     },
-    /// The file is damaged: its checksum is not that of its bytes.
+    /// The file is damaged: the checksum in the file is not the checksum of the file's other bytes.
     #[error(
         "trace file: checksum = {found:08x}: must be {computed:08x}, the checksum of the other bytes; the file is damaged"
     )]

@@ -57,8 +57,8 @@ pub(crate) struct Engine<'r> {
     pub tenancy: Tenancy,
     /// The accelerators, with their queues, processing elements and output dispatchers.
     pub ensemble: Ensemble,
-    /// The trace memory that the output dispatchers read, and the number of instructions they
-    /// executed.
+    /// The trace memory that the output dispatchers read, and the number of instructions that the
+    /// dispatchers have executed so far.
     pub dispatchers: Dispatchers,
     /// The central hardware manager, with the queue that all accelerators share, if there is such a
     /// queue.

@@ -34,8 +34,8 @@ impl Condition {
         parser::parse(text).map(Condition)
     }
 
-    /// Creates a condition from a tree of operators, if it obeys the same rules for types and
-    /// number of operations as in [`Condition::parse`].
+    /// Creates a condition from a tree of operators, if the tree obeys the rules of
+    /// [`Condition::parse`] for types and number of operations.
     ///
     /// # Errors
     /// [`ConditionError`] with the whole condition as text, and the index of the first invalid
@@ -69,8 +69,8 @@ impl Condition {
     }
 
     /// Returns whether the condition holds for the payload values `facts`. Evaluates the tree of
-    /// operators, so that tests can compare the result with that of the compiled
-    /// [`Predicate`](super::Predicate).
+    /// operators instead of the compiled [`Predicate`](super::Predicate), so that tests can compare
+    /// the two results.
     ///
     /// # Errors
     /// The name of the first payload value, from left to right, that `facts` does not have.

@@ -1,5 +1,5 @@
-//! The trace memory that all output dispatchers read, and the number of instructions that they
-//! execute.
+//! The trace memory that all output dispatchers read, and the number of instructions that the
+//! dispatchers have executed so far.
 
 use accelflow_units::Time;
 

@@ -1,5 +1,6 @@
-//! A cache of an orchestrator's decisions. If they depend only on the place in a chain and on
-//! whether the payload fits a queue entry, a run asks the orchestrator once for each combination.
+//! A cache of an orchestrator's decisions. If the decisions depend only on the position in a chain
+//! and on whether the payload fits a queue entry, a run asks the orchestrator once for each
+//! combination of the two.
 
 use accelflow_units::Bytes;
 

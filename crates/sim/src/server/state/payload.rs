@@ -9,8 +9,8 @@ use crate::plan::{Form, MessageSize};
 pub(crate) struct Payload {
     /// The size of the message that the trace processes.
     pub message: MessageSize,
-    /// The size of the message divided by the mean size of such messages
-    /// ([`MessageSize::relative`]).
+    /// The size of the message divided by the mean size of the messages that the same trace of the
+    /// same chain processes ([`MessageSize::relative`]).
     pub relative: f64,
     /// The size that the message has in its compressed form.
     pub packed: Bytes,

@@ -13,8 +13,8 @@ use crate::stats::Part;
 pub(crate) struct Request {
     /// Index of the service in the plan.
     pub service: u16,
-    /// Sequence number or ID of the request within the service, from which its random numbers are
-    /// derived.
+    /// Sequence number or ID of the request within the service. The request's random numbers are
+    /// derived from this number.
     pub number: u64,
     /// The simulated time at which the request arrived.
     pub arrived: Time,

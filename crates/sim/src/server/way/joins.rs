@@ -2,7 +2,7 @@
 //!
 //! "If an input queue entry needs data from multiple source accelerators, the dispatcher marks the
 //! entry as ready when all data has arrived" (AccelFlow, section IV.A). The first arm to arrive
-//! takes the entry, and each arm brings its data there.
+//! takes the entry, and each arm brings its data to this entry.
 //!
 //! Two rules prevent deadlock. First, an arm never waits for room in a queue, since its own join
 //! may occupy that room: if queue and overflow area are full, the arms meet at the core. Second,
