@@ -10,8 +10,8 @@ use super::values::Arrivals;
 /// this set.
 pub const EQUAL: &str = "equal";
 
-/// The name of the set of arrival rates in which each service has the rate that it states itself in
-/// the workload file.
+/// The name of the set of arrival rates in which each service has the rate of its own fields in the
+/// workload file: `rate_rps`, `arrivals` or `rate_share`.
 pub const OWN: &str = "own";
 
 impl Workload {
@@ -32,10 +32,10 @@ impl Workload {
         self.services.iter().any(of)
     }
 
-    /// Returns the mean arrival rate of `service`, in requests per second. Values of the service
-    /// itself take precedence over those of the file's `defaults`, and a stated rate takes
-    /// precedence over the rate of an arrival process. If the file states none of these, returns 0
-    /// for a service that other services call, else `None`.
+    /// Returns the mean arrival rate of `service`, in requests per second: the first of these that
+    /// the file states: the service's `rate_rps`, the rate of the service's arrival process, the
+    /// `rate_rps` of `defaults`, the rate of the arrival process of `defaults`. If the file states
+    /// none of these, returns 0 for a service that other services call, else `None`.
     pub fn rate_of(&self, service: &Service) -> Option<f64> {
         let stated = service.stated_rate();
         let stated = stated.or(self.defaults.rate_rps.map(|rate| rate.0));

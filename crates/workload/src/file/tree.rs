@@ -28,7 +28,7 @@ pub struct Workload {
     /// Values that a paper prints for this workload.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub printed: Option<Printed>,
-    /// The origin of an imported workload: the imported files, and remarks of the importer.
+    /// The origin of an imported workload: the imported files, and how much of their data was used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<Origin>,
     /// Traces in addition to the paper's T1 to T12.
@@ -77,24 +77,27 @@ pub struct Printed {
     pub branching_share: f64,
 }
 
-/// The origin of an imported workload: the imported files, and remarks on what the importer
-/// understood, guessed and dropped. The fields `understood`, `guessed` and `dropped` map each
-/// remark to the number of times it applies.
+/// The origin of an imported workload: the imported files, and how much of their data the importer
+/// understood, guessed or dropped. The fields `understood`, `guessed` and `dropped` map each kind of
+/// data, such as spans, to a number of records or values.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Origin {
-    /// The kind of the imported files, such as jaeger.
+    /// The kind of importer that read the files, such as jaeger.
     pub kind: String,
     /// The files from which the workload was imported.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<OriginFile>,
-    /// Remarks on what the importer understood, with the number of times each applies.
+    /// The kinds of data that the importer read without a guess, with the number of records or
+    /// values of each kind.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub understood: BTreeMap<String, u64>,
-    /// Remarks on what the importer guessed, with the number of times each applies.
+    /// The kinds of data that the files lack and that the importer assumed, with the number of
+    /// records or values of each kind.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub guessed: BTreeMap<String, u64>,
-    /// Remarks on what the importer dropped, with the number of times each applies.
+    /// The kinds of data that the importer left out, with the number of records or values of each
+    /// kind.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub dropped: BTreeMap<String, u64>,
 }
@@ -116,10 +119,10 @@ pub struct OriginFile {
 pub enum Traces {
     /// The text of the traces, in the trace language.
     Source(String),
-    /// The name of a text file of traces or of a compiled trace file, relative to the workload
-    /// file.
+    /// The path of a file of traces, as text or compiled, relative to the workload file.
     File(String),
-    /// The name of a Python module that registers the traces, relative to the workload file.
+    /// The path of the file of a Python module that registers the traces, relative to the workload
+    /// file.
     Module(String),
 }
 
@@ -241,7 +244,7 @@ pub const MAX_PHASES: usize = 1_000;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Phase {
-    /// A chain of traces, or several equal ones that run in parallel.
+    /// A chain of traces, or several copies of this chain that run in parallel.
     Chain(Chain),
     /// Different chains of traces that run in parallel. The phase ends when the last of them ends.
     Parallel(Parallel),
@@ -346,8 +349,8 @@ pub struct Chain {
     /// the answer, or `other` for all other traces.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub waits: BTreeMap<String, Wait>,
-    /// The name of the service in this file that the chain calls. The response time of this service
-    /// replaces the time that a remote side takes to answer.
+    /// The name of the service in this file that the chain calls. The response time of the called
+    /// service replaces the time that a remote side takes to answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calls: Option<String>,
     /// The time that a message of the call takes from one server to another, each way; by default
@@ -358,7 +361,7 @@ pub struct Chain {
     /// default false.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detached: Option<bool>,
-    /// The rule by which the chain repeats failed attempts; by default no attempt fails.
+    /// The rule by which the chain repeats failed attempts; without a rule, no attempt fails.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry: Option<Retry>,
 }

@@ -24,7 +24,7 @@ pub enum Arrivals {
         /// The name of the set of states.
         preset: ArrivalsPreset,
     },
-    /// Arrivals at given times, listed by exactly one of the fields `file` and `times_us`.
+    /// Arrivals at given times. Exactly one of the fields `file` and `times_us` lists the times.
     Times {
         /// The name of a CSV file, relative to the workload file, with the ascending column
         /// time_us.
@@ -34,8 +34,8 @@ pub enum Arrivals {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         times_us: Option<Vec<f64>>,
     },
-    /// Poisson arrivals at a rate that changes at given times, listed by exactly one of the fields
-    /// `file` and `rates`.
+    /// Poisson arrivals at a rate that changes at given times. Exactly one of the fields `file` and
+    /// `rates` lists the rates and the times.
     Rates {
         /// The name of a CSV file with the columns start_us and rate_rps, relative to the workload
         /// file.
@@ -53,7 +53,7 @@ pub enum Arrivals {
 }
 
 /// A named set of states for bursty arrivals. A state is an arrival rate, relative to the mean
-/// rate, and its probability.
+/// rate, and the share of time for which this rate holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ArrivalsPreset {
@@ -181,8 +181,8 @@ pub enum Costs {
         #[serde(default, rename = "LdB", skip_serializing_if = "Option::is_none")]
         ldb: Option<OperationCost>,
     },
-    /// Costs measured on the machine that runs the simulation; for SocialNetwork's own messages
-    /// only.
+    /// Costs measured on the machine that runs the simulation; allowed only if all services are
+    /// services of SocialNetwork.
     Measured {},
 }
 
@@ -222,7 +222,7 @@ pub struct KindCost {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0, max = 100.0))]
     pub relative_error: Option<f64>,
-    /// The speedup of the accelerator over a core; by default the chip's value `speedup.own`.
+    /// The speedup of the accelerator over a core; by default the chip's parameter `speedup.own`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.01, max = 1e6))]
     pub speedup: Option<f64>,

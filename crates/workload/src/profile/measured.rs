@@ -20,8 +20,8 @@ use super::size_shares::SizeShares;
 use super::waits::{RemoteWaits, WaitDistribution};
 use crate::services::{ChainWalk, Operation, PhaseWalk, RecordedRequests, Service};
 
-/// Whether the costs from a recording are the medians of the recorded times, or are drawn from
-/// their distributions.
+/// Whether the costs from a recording are the medians of the recorded times, or are drawn from the
+/// distributions of the recorded times.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum RecordedTimes {
     /// Every request takes the recorded medians. Time outside of accelerator calls and application
@@ -50,7 +50,7 @@ pub struct RecordingOptions {
     pub waits: RemoteWaits,
     /// Whether the profile uses medians or distributions of the recorded times; by default medians.
     /// Medians are the default because a comparison of systems needs the same costs for all, and
-    /// because the longest times in a distribution are partly due to the machine that recorded.
+    /// because the recording machine itself causes some of the longest times in a distribution.
     pub times: RecordedTimes,
 }
 

@@ -19,8 +19,8 @@ pub struct StatedCost {
     pub ns: f64,
     /// The part of the cost for each byte of the message before compression, in ns.
     pub ns_per_byte: f64,
-    /// The relative standard error of the cost, if it was measured: one standard error of the mean,
-    /// divided by the mean.
+    /// The relative standard error of the cost, if the cost was measured: one standard error of the
+    /// mean, divided by the mean.
     pub relative_error: Option<f64>,
 }
 

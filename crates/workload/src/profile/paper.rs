@@ -84,8 +84,8 @@ pub enum Averaging {
     /// mean of the normalised bars in Fig. 1. The paper says "on average, an invocation spends".
     Services,
     /// The share in the sum of all services' times, so that long services count more. Compared with
-    /// the mean over services, compression and decompression cost less (17.4 rather than 25.4 us
-    /// with TCP at 20 us). A CPU phase takes longer (48.5 rather than 41.7 us). The other costs
+    /// the mean over services, each compression or decompression costs less (17.4 rather than 25.4
+    /// us with TCP at 20 us). A CPU phase takes longer (48.5 rather than 41.7 us). The other costs
     /// hardly differ.
     Time,
 }

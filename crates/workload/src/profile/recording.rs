@@ -158,8 +158,8 @@ pub struct RecordedStep {
     pub trace: String,
     /// The name of the accelerator: the paper's, such as `Decr`, or that of a custom accelerator.
     pub accelerator: String,
-    /// The direction of the message that the call processes. It is checked for TCP only, whose
-    /// calls must receive or send as in the trace.
+    /// The direction of the message that the call processes. Only for calls of TCP must the
+    /// direction be that in the trace; for other accelerators, the direction is not checked.
     pub direction: Direction,
     /// The median size of the accelerator's input, in bytes.
     pub input_bytes: u64,
@@ -398,7 +398,8 @@ pub enum RecordingError {
         /// The group as recorded.
         group: RecordedSize,
     },
-    /// The size groups of an accelerator call do not have as many calls in all as were measured.
+    /// The sum of `calls` over the size groups of an accelerator call is not the number of measured
+    /// calls, `samples`.
     #[error("{spot}: by_size: sum of calls = {calls}: must be {samples}, the number of samples")]
     SizeCalls {
         /// The place of the call.
@@ -467,8 +468,8 @@ impl Recording {
     /// # Errors
     /// [`RecordingError::Json`] for text that is not the JSON of a recording,
     /// [`RecordingError::Format`] for another format, [`RecordingError::Version`] for an unknown
-    /// version, and [`RecordingError::Early`] for a member that this version of the format does not
-    /// have.
+    /// version, and [`RecordingError::Early`] for a member that exists only in versions later than
+    /// that of the recording.
     pub fn from_json(text: &str) -> Result<Recording, RecordingError> {
         // The version is checked first: another version may have other members.
         #[derive(Deserialize)]
@@ -496,11 +497,12 @@ impl Recording {
     }
 
     /// Returns sentences on the data that this recording lacks but
-    /// [`super::RecordedTimes::Distribution`] needs. There are four kinds of such data:
-    /// distributions of the costs of accelerator calls, of application logic, of the processor time
-    /// outside of both, and of the time at the client. Each kind that at least one service lacks
-    /// gives one sentence with the names of these services; the list is empty if nothing is
-    /// lacking. Recordings before version 4 lack all four kinds.
+    /// [`super::RecordedTimes::Distribution`] needs. There are four kinds of such data, namely
+    /// the distributions of these times: the cost of an accelerator call, the time of application
+    /// logic, the processor time of a request outside of both, and the part of the response time
+    /// that only the client measures. Each kind that at least one service lacks gives one sentence
+    /// with the names of these services; the list is empty if nothing is lacking. Recordings before
+    /// version 4 lack all four kinds.
     pub fn lacks(&self) -> Vec<String> {
         type Has = fn(&RecordedService) -> bool;
         let parts: [(&str, Has); 4] = [

@@ -23,7 +23,7 @@ pub struct OperationProfile {
     pub spread: Option<WaitDistribution>,
 }
 
-/// The core times of one phase of a service: that of its application logic, or those of its
+/// The costs of one phase of a service on a core: the time of application logic, or the costs of
 /// accelerator calls.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PhaseProfile {
@@ -202,8 +202,8 @@ impl Profile {
     /// Returns the cost of accelerator `accel` for calls that are not on the most common path of
     /// their service. Its mean, and the share of this mean that depends on the payload's size, are
     /// averages over all calls of `accel` on the most common paths of all services. If there are no
-    /// such calls, returns the operation's cost by the paper or the workload file; `None` if they
-    /// give none, and for costs from a recording.
+    /// such calls, returns the cost that the paper or the workload file gives for the operation.
+    /// `None` if there is neither, as for an accelerator that no call in a recording uses.
     pub fn typical_cost(&self, accel: Accel) -> Option<Cost> {
         self.typical[accel.index()]
     }

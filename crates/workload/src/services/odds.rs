@@ -116,8 +116,8 @@ pub(super) struct OddsTable {
     place: u64,
 }
 
-/// The payload values (facts) of one trace in one request, which the trace's branches test. Random
-/// values are drawn for this request.
+/// The payload values (facts) that the branches of one trace test in one request. Random values are
+/// drawn for this request.
 #[derive(Clone, Copy, Debug)]
 pub struct DrawnFacts<'a> {
     common: PayloadFacts<'a>,
