@@ -273,8 +273,8 @@ def cerebros_designs(request: str) -> str:
 class AccelflowError(Exception):
     """A failure that the user can act on.
 
-    If a value is not allowed, `place` is the name of the setting or field that has it; otherwise it
-    is None.
+    If a value is not allowed, `place` is the name of the setting or field that has this value. For
+    other failures, `place` is None.
     """
 
     place: str | None
@@ -545,7 +545,7 @@ class TraceNode:
         """The condition of a branch, as text in its normal form."""
     @property
     def likely(self) -> bool | None:
-        """Which outcome of a branch its author expects, True or False; None if not stated."""
+        """The outcome of a branch that the trace's author expects; None if not stated."""
     @property
     def arms(self) -> list[list[TraceNode]]:
         """The true and the false arm of a branch, or the arms of a fork or join."""
@@ -587,7 +587,7 @@ def trace_branch(
 def trace_trans(src: str, dst: str) -> TraceNode:
     """Return a transformation of the payload from the format `src` to the format `dst`.
 
-    Raises TraceError for an unknown format and for two equal ones.
+    Raises TraceError for an unknown format, and if `src` and `dst` are equal.
     """
 
 def trace_fork(arms: Sequence[Sequence[TraceNode]]) -> TraceNode:
@@ -967,9 +967,9 @@ class Server:
 
 @final
 class TraceConnection:
-    """One end of a network connection, over which traces run on messages of one interface.
+    """One end of a network connection, whose messages traces receive and send.
 
-    The interface is the content of a Thrift file. A connection keeps the TLS keys, and the sequence
+    One Thrift file declares the messages. A connection keeps the TLS keys, and the sequence
     numbers of TLS and TCP: each run of a trace continues where the last run ended.
     """
 
@@ -1119,7 +1119,10 @@ class TraceRun:
 
     @property
     def arrivals(self) -> list[TraceArrival]:
-        """The ends of the executions, in order: one for the trace, and one more for each fork."""
+        """The ends of the trace and of each arm that a fork started, in the order of notification.
+
+        Left out are those that `TraceHandle.next_arrival` has returned.
+        """
     @property
     def visits(self) -> list[tuple[str, str]]:
         """The steps that were executed, in the form of `TraceImage.walk`."""
@@ -1131,7 +1134,7 @@ class TraceRun:
         """
     @property
     def sent(self) -> list[tuple[str, bytes]]:
-        """The messages that were sent, each as its trace's name and its packets, joined."""
+        """The sent messages, each as (name of the sending trace, packets of the message)."""
 
 @final
 class TraceArrival:
@@ -1297,17 +1300,17 @@ def scenario_run(
     """Simulate a scenario; return its results (JSON), longest response times and single requests.
 
     `options` are (number of threads; fraction of each service's response times, the longest ones,
-    that are returned, 0 to 1; largest number of samples of each service under each system;
-    whether percentiles are exact, where None means exact up to 10,000,000 requests of a service;
-    largest number of time intervals for which the results list utilization, where less than 2 means
-    none). Each item of the first list has the longest response times of one service under one
-    system: (index of the system in the results, index of the service, times in us as 8-byte
-    floating-point numbers, longest first). Each item of the second list has the samples of one
-    service under one system: (index of the system in the results, service, columns of 8-byte values
-    by name). Numbers are in the machine's byte order. `others` are additional systems in Python
-    (`accelflow.policies.System`). `progress` is called with the number of finished requests and the
-    total number; an exception that it raises ends the simulation. Use `accelflow.simulation.run`.
-    Raises AccelflowError if the simulation fails.
+    that are returned, 0 to 1; largest number of single requests (samples) that are returned of each
+    service under each system; whether percentiles are exact, where None means exact up to
+    10,000,000 requests of a service; largest number of time intervals for which the results list
+    utilization, where less than 2 means none). Each item of the first list has the longest response
+    times of one service under one system: (index of the system in the results, index of the
+    service, times in us as 8-byte floating-point numbers, longest first). Each item of the second
+    list has the samples of one service under one system: (index of the system in the results, name
+    of the service, columns of 8-byte values by name). Numbers are in the machine's byte order.
+    `others` are additional systems in Python (`accelflow.policies.System`). `progress` is called
+    with the number of finished requests and the total number; an exception that it raises ends the
+    simulation. Use `accelflow.simulation.run`. Raises AccelflowError if the simulation fails.
     """
 
 @final
@@ -1511,9 +1514,9 @@ def scenario_why(
 ) -> str:
     """Simulate a scenario (JSON) and return why requests of a service are slow, as JSON.
 
-    Compares the time at each resource of requests around `percentile` with that of requests around
-    the median. Use `accelflow.watching.why`. Raises AccelflowError for what is not allowed or
-    cannot be simulated.
+    For each resource, compares the time that requests around `percentile` spend there with the time
+    that requests around the median spend there. Use `accelflow.watching.why`. Raises AccelflowError
+    for what is not allowed or cannot be simulated.
     """
 
 def scenario_schema() -> str:
@@ -1607,7 +1610,7 @@ def workload_schema() -> str:
     """Return the JSON Schema of workload files, as text."""
 
 def arrivals_dwell_us(kind: str) -> float | None:
-    """Return the mean time in us for which an arrival process keeps its rate.
+    """Return the mean time in us from one random choice of an arrival rate to the next.
 
     None if the rate is constant. Raises AccelflowError for an unknown arrival process `kind`.
     """

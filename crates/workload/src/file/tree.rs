@@ -78,8 +78,8 @@ pub struct Printed {
 }
 
 /// The origin of an imported workload: the imported files, and how much of their data the importer
-/// understood, guessed or dropped. The fields `understood`, `guessed` and `dropped` map each kind of
-/// data, such as spans, to a number of records or values.
+/// understood, guessed or dropped. The fields `understood`, `guessed` and `dropped` map each kind
+/// of data, such as spans, to a number of records or values.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Origin {

@@ -3,11 +3,11 @@
 //!
 //! AccelFlow's section III, Q2, counts "sequences of accelerators that need no intervening CPU
 //! involvement" and how many of them have a conditional. Here, a *sequence* begins when a message
-//! arrives or a core starts it, goes on through all tails and waits for messages, and ends when it
-//! notifies the core. In the paths of Table IV, `4x(T9-T10)` is one sequence, of which four copies
-//! run in parallel; different chains between two CPU phases are different sequences. With this
-//! reading, 18 of the 26 sequences in Table IV have a branch: 69.2 %, as the paper prints for
-//! SocialNetwork.
+//! arrives or a core starts it, continues across tails and while a trace is parked for a message,
+//! and ends when it notifies the core. In the paths of Table IV, `4x(T9-T10)` is one sequence, of
+//! which four copies run in parallel; different chains between two CPU phases are different
+//! sequences. With this reading, 18 of the 26 sequences in Table IV have a branch: 69.2 %, as the
+//! paper prints for SocialNetwork.
 
 use accelflow_trace::{Action, AtmAddress, Fault, Field, Image, Joins, Link, PositionMark, step};
 
@@ -87,8 +87,8 @@ impl Chain {
     ///
     /// # Errors
     /// [`ServiceError::UnknownTrace`] for an unknown first trace, and [`ServiceError::Fault`] for a
-    /// trace that cannot continue. For example, it tests a field for which `is_open` is false and
-    /// the chain sets no value.
+    /// trace that cannot continue. For example, the trace tests a field for which `is_open` is
+    /// false and the chain sets no value.
     pub fn check_odds(
         &self,
         place: &Place,

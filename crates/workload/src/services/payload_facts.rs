@@ -2,8 +2,8 @@
 
 use accelflow_trace::{Facts, Field};
 
-/// The payload values (facts) of one trace, which its branches test. They are stored by the index of
-/// the payload field, so that a lookup compares no names.
+/// The payload values (facts) that the branches of one trace test. The values are stored by the
+/// index of the payload field, so that a lookup compares no names.
 #[derive(Clone, Copy, Debug)]
 pub struct PayloadFacts<'a>(&'a [Option<i64>]);
 

@@ -15,8 +15,8 @@ pub struct Operation {
     pub trace: String,
     /// The accelerator that is called.
     pub accel: Accel,
-    /// Whether this call is TCP receiving a message, which TCP does as the first call of a trace.
-    /// Any other call of TCP sends a message.
+    /// Whether the accelerator is TCP and the call receives a message, as the first call of a
+    /// trace. Any later call of TCP sends a message.
     pub receives: bool,
     /// The index of the parallel execution (arm) that makes the call: 0 for the execution with
     /// which the chain begins, then 1, 2 ... for the arms that forks start, in the order in which a

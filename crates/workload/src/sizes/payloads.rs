@@ -45,8 +45,8 @@ pub struct MessagePlace {
     pub trace: u16,
 }
 
-/// The distributions of the sizes of all messages of a workload. Single services, and chains of
-/// traces in them, can have their own.
+/// The distributions of the sizes of all messages of a workload. Single services, and single chains
+/// of traces, can have distributions that differ from those of the workload.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PayloadSizes {
     /// By name of the message; empty if all are of [`PayloadSizes::other`].

@@ -204,7 +204,7 @@ pub(crate) fn scenario_allowed(field: &str) -> Option<String> {
     accelflow_scenario::allowed(field)
 }
 
-/// Returns the mean time in us for which an arrival process keeps its rate.
+/// Returns the mean time in us from one random choice of an arrival rate to the next.
 ///
 /// None if the rate is constant. Raises AccelflowError for an unknown arrival process `kind`.
 #[pyfunction]

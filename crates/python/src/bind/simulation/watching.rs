@@ -111,9 +111,9 @@ pub(crate) fn scenario_watch(
 
 /// Simulates a scenario (JSON) and returns why requests of a service are slow, as JSON.
 ///
-/// Compares the time at each resource of requests around `percentile` with that of requests around
-/// the median. Use `accelflow.watching.why`. Raises AccelflowError for what is not allowed or
-/// cannot be simulated.
+/// For each resource, compares the time that requests around `percentile` spend there with the time
+/// that requests around the median spend there. Use `accelflow.watching.why`. Raises AccelflowError
+/// for what is not allowed or cannot be simulated.
 #[pyfunction]
 #[pyo3(signature = (document, recording, service, percentile, progress=None))]
 pub(crate) fn scenario_why(

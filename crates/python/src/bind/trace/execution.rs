@@ -253,7 +253,9 @@ impl PyArrival {
 
 #[pymethods]
 impl PyRun {
-    /// The ends of the executions, in order: one for the trace, and one more for each fork.
+    /// The ends of the trace and of each arm that a fork started, in the order of notification.
+    ///
+    /// Left out are those that `TraceHandle.next_arrival` has returned.
     #[getter]
     fn arrivals(&self) -> PyResult<Vec<PyArrival>> {
         let arrivals: Result<_, _> = self.outcome.arrivals.iter().map(PyArrival::of).collect();
@@ -285,7 +287,7 @@ impl PyRun {
             .collect()
     }
 
-    /// The messages that were sent, each as its trace's name and its packets, joined.
+    /// The sent messages, each as (name of the sending trace, packets of the message).
     #[getter]
     fn sent(&self) -> Vec<(String, Vec<u8>)> {
         let sent = self.outcome.sent.iter();

@@ -148,7 +148,7 @@ impl PyNode {
         }
     }
 
-    /// Which outcome of a branch its author expects, True or False; None if not stated.
+    /// The outcome of a branch that the trace's author expects; None if not stated.
     #[getter]
     fn likely(&self) -> Option<bool> {
         match self.inner {
@@ -259,7 +259,7 @@ pub(crate) fn trace_branch(
 
 /// Returns a transformation of the payload from the format `src` to the format `dst`.
 ///
-/// Raises TraceError for an unknown format and for two equal ones.
+/// Raises TraceError for an unknown format, and if `src` and `dst` are equal.
 #[pyfunction]
 pub(crate) fn trace_trans(src: &str, dst: &str) -> PyResult<PyNode> {
     let node = source::trans(src, dst).map_err(Failure::from)?;
