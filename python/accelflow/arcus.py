@@ -173,13 +173,13 @@ def experiment(
     By default, an experiment has the number of seeds that :func:`replications` returns; `threads`
     of them run at a time. Returns an object of schema ``accelflow.arcus.experiment/1``.
 
-    Each of the object's ``rows`` compares a result with the paper's figure of the same ``key``.
-    ``paper`` is that figure: a number, a pair (from, to), an object with a bound (``above``,
-    ``at_least`` or ``at_most``), or None if the paper prints none. ``ours`` is the mean over the
-    seeds, and ``half_width`` half of its 95 % interval (None for one seed). ``difference`` is our
-    figure minus the paper's, divided by the paper's; for shares, it is not divided. ``why``
-    explains a large difference or comments on the figure. ``series`` has the curves as points (x,
-    y); ``half_widths`` are those of the y values.
+    Each of the object's ``rows`` compares our value of a quantity, ``key``, with the paper's.
+    ``paper`` is the paper's value: a number, a pair (from, to), an object with a bound (``above``,
+    ``at_least`` or ``at_most``), or None if the paper prints none. ``ours`` is our value, the mean
+    over the seeds, and ``half_width`` half of its 95 % interval (None for one seed). ``difference``
+    is our value minus the paper's, divided by the paper's; for shares, it is not divided. ``why``
+    explains a large difference or comments on the paper's value. ``series`` has the curves as
+    points (x, y); ``half_widths`` are those of the y values.
 
     Raises InputError for an unknown name and for a number out of range.
     """

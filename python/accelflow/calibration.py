@@ -1,9 +1,9 @@
 """The costs of operations on this machine, measured once and saved.
 
 Measured times differ from run to run, so a comparison is only repeatable with constant costs. The
-first comparison measures and keeps a recording. Later ones use it until the user asks for a new
-one, or until accelflow's version or the machine changes. Builds with debug assertions keep one of
-their own.
+first comparison measures and keeps a recording. Later comparisons use this recording until the user
+asks for a new one, or until accelflow's version or the machine changes. Builds with debug
+assertions keep a separate recording.
 
 Times also differ within a run. They are therefore measured in rounds, and the recording keeps the
 result of each round (docs/recording-format.md).

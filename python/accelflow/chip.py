@@ -111,8 +111,8 @@ def power(
 
     Energies are in joules. `changes` replaces inputs of the power model by name, and `sizes` those
     of :func:`area`. In the result, ``server_max_w`` is the maximum power of the paper's server,
-    from which the model starts, and ``total_max_w`` that of the server with these inputs. Raises
-    InputError for an unknown name and a value out of range.
+    from which the model starts, and ``total_max_w`` the maximum power of a server with these
+    inputs. Raises InputError for an unknown name and a value out of range.
     """
     inputs = checked("area", sizes or {}), checked("power", changes or {})
     found = _call(_native.power_model, *inputs)
@@ -142,10 +142,11 @@ def energy(
 
     Dispatchers' energy follows from the operations per request in the results; requests from other
     services count at their mean rate over the run. DMA energy follows from the moved bytes: their
-    upper bound is used, the A-DMA engines' utilisation times their peak rate. If results lack these
-    figures, each invocation of Table IV counts as one dispatch and :data:`BYTES_PER_TRANSFER`
-    bytes, and ``estimated`` is true. A service whose rate is unknown adds no dispatches; the
-    figures by request and by joule are then None.
+    upper bound is used, the A-DMA engines' utilisation times their peak rate. If the results lack
+    operations per request or A-DMA utilisation, ``estimated`` is true. Each accelerator call that a
+    request makes on the most common path then counts as one dispatch and
+    :data:`BYTES_PER_TRANSFER` bytes. A service whose rate is unknown adds no dispatches; joules per
+    request and requests per joule are then None.
 
     Raises InputError for an orchestrator that the results do not have, for invalid inputs, for
     results with custom accelerators, and for results of several servers that do not list the

@@ -115,8 +115,10 @@ def break_even(  # noqa: PLR0913  the parameters of the equations
     The equations are those of the Accelerometer paper. `goal` is ``speedup`` (more throughput of
     the host) or ``latency`` (a shorter request). `transfer_cycles` is the part of L, the cycles to
     move one offload, that does not depend on the size, as with a pipelined interface.
-    `transfer_cycles_per_byte` is the part that grows with the size. The design is that of
-    :func:`sweep`. Raises as :func:`sweep` does, and InputError for an unknown goal.
+    `transfer_cycles_per_byte` is the part that grows with the size. On the host, the kernel takes
+    `cycles_per_byte` times the size to the power of `complexity_exponent` cycles. The other
+    arguments are those of :func:`sweep`. Raises as :func:`sweep` does, and InputError for an
+    unknown goal.
     """
     one_of("goal", goal, _GOALS)
     values, shape = _broadcast(

@@ -251,9 +251,10 @@ def decide(question: Question) -> dict[str, Any]:
 
     Returns an object of schema ``accelflow.accelerometer-decision/1``. Its `alternatives` begin
     with the service as the file describes it. Each has `speedup_ratio`, `latency_reduction_ratio`,
-    what limits each kernel's gain (`limits`), `intervals` for ranges, and `slo`. `best` names the
-    alternative with the largest speedup among those that meet the SLO; it is None if no such
-    speedup is above 1. Raises InputError as :func:`evaluate` does.
+    what limits each kernel's gain (`limits`), `intervals` for ranges, and `slo`, the result of
+    :func:`verdict` (None without an SLO). `best` names the alternative with the largest speedup
+    among those that meet the SLO, or among all without an SLO. `best` is None if this speedup is
+    not above 1, or if no alternative meets the SLO. Raises InputError as :func:`evaluate` does.
     """
     rows = [
         _row(name, service, question.slo)
@@ -287,10 +288,10 @@ def _row(name: str, service: Service, slo: Slo | None) -> dict[str, Any]:
 def verdict(service: Service, outcome: Mapping[str, Any], slo: Slo) -> dict[str, Any]:
     """Check a service's latency against `slo`, and find what each accelerator must achieve.
 
-    `outcome` is the result of :func:`evaluate` for `service`. Returns an object: `met` is true if
-    the mean latency is within the limit, or None if it depends on an acceleration that is not
-    known. Unless the limit is met, `met_from_acceleration_ratio` maps each kernel to the least
-    acceleration of this kernel alone that meets the limit; None if none does.
+    `outcome` is the result of :func:`evaluate` for `service`. Returns an object: `met` tells
+    whether the mean latency is within the limit (None if the latency depends on an acceleration
+    that is not known). Unless `met` is true, `met_from_acceleration_ratio` maps each kernel to the
+    least acceleration of this kernel alone that meets the limit; None if none does.
     """
     ratio = outcome["latency_reduction_ratio"]
     needed = slo.latency_us / slo.limit_us

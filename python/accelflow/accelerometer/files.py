@@ -173,7 +173,7 @@ class Slo:
 
 @dataclass(frozen=True)
 class Question:
-    """What a service's file asks: the service, alternatives to it by name, and its SLO or None."""
+    """The contents of a service's file: the service, its alternatives by name, its SLO or None."""
 
     service: Service
     alternatives: Mapping[str, Service]

@@ -48,13 +48,13 @@ def read_histogram(path: Path, name: str | None = None, prints: str | None = Non
 
     A script may print a map several times, and bpftrace prints it again at exit. `prints` is
     ``cumulative`` if nothing clears the map in between: the last print then has all sizes. It is
-    ``cleared`` if the script clears the map after each print: the prints are then added. It may be
-    omitted if there is only one print, or if some count falls from each print to the next, which
-    only clearing causes. Rising counts prove nothing, since the load may have risen.
+    ``cleared`` if the script clears the map after each print: the prints are then added. `prints`
+    may be omitted if there is only one print, or if some count falls from each print to the next,
+    which only clearing causes. Rising counts prove nothing, since the load may have risen.
 
     Raises InputError for a file that cannot be read or has no histogram, an unknown name, sizes
-    below 0, a bin without an end, several prints without the `prints` that they need, and
-    ``cumulative`` prints in which a count falls.
+    below 0, a bin without an end, `prints` that is omitted where it is needed, and ``cumulative``
+    prints in which a count falls.
     """
     try:
         text = path.read_text(encoding="utf-8")

@@ -1,11 +1,11 @@
 """Calls of a live server whose traces are offloaded, compared with the equations.
 
-`benches/serve/chains` measures a server with TLS whose threads execute the traces of a call
-themselves, or have the runtime's ensemble do it: the threads spin (Sync) or sleep (Sync-OS). Each
-trace, or chain of traces that waits for a response, is one offload. :func:`beside` evaluates
-equations (1), (3) and (5) with inputs that were not fitted: the bodies' times from a recording of
-the server without an ensemble, and setup (o0), transfer (L) and thread switch (o1) from
-micro-benchmarks. A nanosecond counts as a cycle.
+`benches/serve/chains` measures a server with TLS. Its threads execute the traces of a call
+themselves, or the runtime's ensemble executes the traces while the threads spin (Sync) or sleep
+(Sync-OS). Each trace, or chain of traces that waits for a response, is one offload. :func:`beside`
+evaluates equations (1), (3) and (5) with inputs that were not fitted. The bodies' times are from a
+recording of the server without an ensemble, except for TCP's. TCP's times, acceleration (A), setup
+(o0), transfer (L) and thread switch (o1) are from micro-benchmarks. A nanosecond counts as a cycle.
 """
 
 import json
@@ -72,10 +72,11 @@ def beside(measured: Mapping[str, Any]) -> dict[str, Any]:
     In the result, `cases` has an object for each call: `chain`, `bytes`, `offloads` (each with its
     traces, the number of accelerator calls and the bodies' time), `host_ns` and `response_ns`
     without an ensemble, `kernel_share_ratio`, and `rows`, one for each of :data:`FORMS`: {form,
-    closed_form_ratio, measured_ratio, error_points}. Ratios compare with the same server without an
-    ensemble. `closed_form_ratio` is that of the equations; the error is this ratio minus the
-    measured one, computed for each round. `offload` has the setup o0 and the transfer L for each
-    number of accelerators, and the thread switch o1. Values are medians with their intervals
+    closed_form_ratio, measured_ratio, error_points}. A ratio is the time without an ensemble
+    divided by the time with the ensemble: by the equations (`closed_form_ratio`) or as measured
+    (`measured_ratio`). The error is `closed_form_ratio` minus `measured_ratio`, computed for each
+    round, in points (hundredths of the ratio). `offload` has the setup o0 and the transfer L for
+    each number of accelerators, and the thread switch o1. Values are medians with their intervals
     (:func:`accelflow.accelerometer.rounds.over_rounds`).
     """
     return {

@@ -51,18 +51,18 @@ def beside(measured: Mapping[str, Any]) -> dict[str, Any]:
 
     In the result, `rows` has an object for each kernel, each time of the host's own work and each
     form of :data:`FORMS`: {kernel, own_us, form, closed_form_ratio, host_ratio, clock_ratio,
-    refused, error_points}. The measured ratios compare with a host that runs the kernel itself:
-    `host_ratio` by the host's processor time, `clock_ratio` by wall-clock time. `refused` is the
-    number of refused offloads. `closed_form_ratio` is that of the equations. `error_points` is this
-    ratio minus `host_ratio`, or minus `clock_ratio` for forms in which the host waits, computed for
-    each round. Ratios and errors are medians over the rounds with their intervals
-    (:func:`accelflow.accelerometer.rounds.over_rounds`).
+    refused, error_points}. A ratio is the gain over a host that runs the kernel itself: measured in
+    the host's processor time (`host_ratio`) or in wall-clock time (`clock_ratio`), or computed by
+    the equations (`closed_form_ratio`). `refused` is the number of refused offloads. `error_points`
+    is `closed_form_ratio` minus `host_ratio`, or minus `clock_ratio` for forms in which the host
+    waits, computed for each round. Ratios and errors are medians over the rounds with their
+    intervals (:func:`accelflow.accelerometer.rounds.over_rounds`).
 
-    `offload` has the setup o0, the transfer L and the thread switch o1. `kernels` has each kernel's
-    inputs and `paid_ns`, the host's processor time for an offload without a response. `threshold`
-    compares offloads of large sizes alone with the break-even size of equation (7). `build` is the
-    benchmark's profile, ``dev`` or ``release``, and `run_queue` the machine's load before and
-    after.
+    `offload` has the setup o0, the transfer L and the thread switch o1. `kernels` has, for each
+    kernel and each time of own work, the equations' inputs and `paid_ns`, the host's processor time
+    for an offload without a response. `threshold` compares offloads of large sizes alone with the
+    break-even size of equation (7). `build` is the benchmark's profile, ``dev`` or ``release``, and
+    `run_queue` the machine's load before and after.
     """
     offload = measured["offload"]
     switch = offload["thread_switch_ns"]

@@ -50,11 +50,11 @@ def write_plots(
 ) -> list[Path]:
     """Write the pictures of `service` to `directory` and return their paths.
 
-    A service has `breakdown.png` and `sensitivity.png`. Each kernel has `heatmap-NAME.png` if its
-    acceleration is known, and `granularity-NAME.png` if its cycles per byte are. With a `decision`
-    of :func:`accelflow.accelerometer.decisions.decide`, `alternatives.png` is added. Equal services
-    give equal bytes. Raises InputError as :func:`evaluate` does, and OSError if a file cannot be
-    written.
+    `breakdown.png` and `sensitivity.png` are always written. Each kernel has `heatmap-NAME.png` if
+    its acceleration is known, and `granularity-NAME.png` if its cycles per byte are known. With a
+    `decision` of :func:`accelflow.accelerometer.decisions.decide`, `alternatives.png` is added.
+    Equal services give equal bytes. Raises InputError as :func:`evaluate` does, and OSError if a
+    file cannot be written.
     """
     directory = file_path("directory", directory)
     result = evaluate(service, around_ratio=AROUND_RATIO)

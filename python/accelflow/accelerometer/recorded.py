@@ -73,13 +73,16 @@ class Recorded:
 
     @property
     def request_sd_ns(self) -> float:
-        """The standard error of the core time in ns, from those of the costs and of the rest."""
+        """The standard error of the core time of a request in ns.
+
+        It is computed from the standard errors of the operations' costs and of `rest_ns`.
+        """
         costs = math.fsum(each.cost_sd_ns**2 for each in self.operations)
         return math.hypot(self.growth_ratio * math.sqrt(costs), self.rest_sd_ns)
 
     @property
     def growth_ratio(self) -> float:
-        """The growth of a request's core time in ns for each ns by which a cost grows.
+        """The growth of a request's core time in ns for each ns by which an operation's cost grows.
 
         It is 1 if application logic was measured. It is more if application logic is assumed to be
         a share of the request, since this time then grows with the costs.

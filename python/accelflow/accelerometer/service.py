@@ -63,10 +63,10 @@ class Queue:
 
     `hosts` with equal load share `servers` processing elements. `service_cycles` is the mean
     service time, by default the host's time for the offload divided by the acceleration.
-    `service_scv_ratio` is its squared coefficient of variation, by default that of the offloaded
-    sizes, or 1 if they are not known. `approximation` is kimura or allen_cunneen, both exact for
-    one server. Kernels whose queues have the same `shared` name wait in one queue for one
-    accelerator.
+    `service_scv_ratio` is the squared coefficient of variation of the service time, by default that
+    of the offloaded sizes, or 1 if these sizes are not known. `approximation` is kimura or
+    allen_cunneen, both exact for one server. Kernels whose queues have the same `shared` name wait
+    in one queue for one accelerator.
     """
 
     servers: int = 1
@@ -102,13 +102,13 @@ class Kernel:
     by the accelerator's; None if it is not known. The kernel takes `cycles_per_byte` (C_b) times
     the size to the power of `complexity_exponent` (beta) on the host.
 
-    With `cycles_per_byte` and `sizes`, alpha is over-determined, since alpha C = n C_b E(g^beta):
-    both values must agree within a factor of 1.25. With `all_offloads_per_s`, `offloads_per_s`
-    counts only the offloads that pay, and alpha is scaled by their share of all. With `selection`
-    ``lucrative``, the model offloads only the `sizes` that pay, and scales alpha down to them: by
-    their share of the offloads (`scaling` ``offloads``) or of the kernel's cycles (``cycles``). A
-    kernel that `rides_on` another, by name, is part of the same offload, and pays no setup,
-    transfer, queue or switch.
+    With `cycles_per_byte` and `sizes`, alpha follows from the sizes g, too: alpha C = n C_b
+    E(g^beta). This alpha and `kernel_share_ratio` must agree within a factor of 1.25. With
+    `all_offloads_per_s`, `offloads_per_s` counts only the offloads that pay, and alpha is scaled by
+    their share of all. With `selection` ``lucrative``, the model offloads only the `sizes` that
+    pay, and scales alpha down to them: by their share of the offloads (`scaling` ``offloads``) or
+    of the kernel's cycles (``cycles``). A kernel that `rides_on` another, by name, is part of the
+    same offload, and pays no setup, transfer, queue or switch.
     """
 
     threading: str

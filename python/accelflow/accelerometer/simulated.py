@@ -36,12 +36,12 @@ class Run:
     their number. A host works on `threads` requests at a time (under Sync, on one). A request has
     `kernels_per_request` kernels, each after some of the service's own work. `own_work`,
     ``constant`` or ``exponential``, is the distribution of the time of own work. `kernel_work` is
-    that of the time of kernels without sizes. If the kernel's queue has a `service_scv_ratio`, this
-    determines the distribution of the accelerator's time: 0 is constant, 1 exponential. With
-    `responses_first`, requests whose response has arrived run before new ones; otherwise requests
-    run in the order in which they became ready. `load_ratio` is the arrival rate divided by the
-    host's capacity without offloading. `requests` are measured with each of `seeds` seeds, from 1
-    on.
+    the distribution of the time of kernels without sizes. If the kernel's queue has a
+    `service_scv_ratio`, this determines the distribution of the accelerator's time: 0 is constant,
+    1 exponential. With `responses_first`, requests whose response has arrived run before new ones;
+    otherwise requests run in the order in which they became ready. `load_ratio` is the arrival rate
+    divided by the host's capacity without offloading. `requests` are measured with each of `seeds`
+    seeds, from 1 on.
     """
 
     hosts: int = 1
@@ -60,15 +60,15 @@ def simulate(service: Service, run: Run | None = None) -> dict[str, Any]:
 
     Returns an object of schema ``accelflow.accelerometer-simulation/2``. `kernels` has a row for
     each kernel alone, except for those that share an offload or an accelerator with others.
-    `service` is the row of all kernels together, None if there is only one kernel. In it, a request
-    has kernels of all kinds, in proportion to their offloads, and kernels that share an offload
-    count as one.
+    `service` is the row of all kernels together, None if there is only one kernel. In this row, a
+    request has kernels of all kinds, in proportion to their offloads, and kernels that share an
+    offload count as one.
 
     A row has the closed form's and the simulated `speedup_ratio` (of a saturated host) and
     `latency_reduction_ratio` (of one request at a time). `loaded` has mean latency and P99 at
-    `load_ratio`, with and without offloading. It also has the mean wait of an offload,
-    `queue_cycles`, simulated and by the equations at the same load (None if the accelerator would
-    be overloaded). `overloaded` tells whether the host is overloaded at this load, without and with
+    `load_ratio`, with and without offloading, and the mean wait of an offload in the queue,
+    `queue_cycles`, as simulated and by the equations (None if the accelerator would be overloaded).
+    `overloaded` in `loaded` tells whether the host is overloaded at this load, without and with
     offloading: latencies then grow with the length of the run. Simulated ratios, latencies and
     waits are means over the seeds, with Student's 95 % half width; a ratio is computed for each
     seed. Ranges are simulated at their central value. Raises InputError as :func:`evaluate` does,

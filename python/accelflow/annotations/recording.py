@@ -53,8 +53,8 @@ class Operation:
 class Recording:
     """A recording of one call of a function: its operations that accelerators could do.
 
-    `time_ns` is the total time of the call. `marks` maps functions that the user has named to their
-    accelerators.
+    `time_ns` is the total time of the call. `marks` maps each function that the user has declared
+    to be an operation to the name of its accelerator.
     """
 
     marks: Mapping[Callable[..., object], str]

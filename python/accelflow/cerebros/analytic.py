@@ -30,9 +30,9 @@ def designs(**parameters: float) -> dict[str, Any]:
     """Return the RPC layer's cycles for one request under each design.
 
     ``accelflow explain cerebros.analytic`` lists the `parameters`; the defaults are those of the
-    microservice UniqueId. Each design in the result has `paper_speedup_ratio`: the paper's figure,
-    or None if the paper prints none or `parameters` are given. Raises InputError for an unknown
-    parameter and for a value that is not allowed.
+    microservice UniqueId. Each design in the result has `paper_speedup_ratio`: the speedup that the
+    paper prints, or None if it prints none or `parameters` are given. Raises InputError for an
+    unknown parameter and for a value that is not allowed.
     """
     changes = checked("cerebros.analytic", parameters)
     try:

@@ -89,9 +89,9 @@ class Load:
 
     Requests come from `senders` closed-loop senders, or at random: at `rate_rps` per second, or at
     `load_ratio` of the capacity of the design's cores. The default is one sender, without queueing.
-    The first `warmup` (a tenth by default) are not counted. `unknown_ratio` is the share of
-    requests for functions that are not registered, and `malformed_ratio` the share of requests that
-    do not match their schemata.
+    The first `warmup` requests (a tenth by default) are not counted. `unknown_ratio` is the share
+    of requests for functions that are not registered, and `malformed_ratio` the share of requests
+    that do not match their schemata.
     """
 
     senders: int | None = None
@@ -142,10 +142,10 @@ def simulate(  # noqa: PLR0913 (settings, by name)
     functions: Sequence[str] | None = None,
     parameters: Mapping[str, float] | None = None,
 ) -> dict[str, Any]:
-    """Simulate a server that gets the same requests of `service` under each of `designs`.
+    """Simulate a server under each of `designs`, with the requests `load` to `service`.
 
-    `service` is one of :data:`SERVICES`, or an :class:`OwnService`. With `load_ratio`, each design
-    gets its own rate.
+    `service` is one of :data:`SERVICES`, or an :class:`OwnService`. The requests are the same under
+    each design. With `load_ratio`, their rate is this share of the capacity of each design.
 
     `affinity` steers requests to cores that have just run the same function; only the design Full
     can. With `functions`, requests call only these functions. `parameters` are those of

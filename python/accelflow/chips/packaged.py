@@ -44,8 +44,8 @@ def named_chips(chips: object) -> list[tuple[str, Mapping[str, float | str]]]:
     """Return the chips in `chips` as pairs (name, parameters), in order.
 
     `chips` is a mapping from names to parameters, or a sequence. The members of a sequence are
-    :class:`Chip`, files, names of packaged chips (:func:`find_chip`), and pairs of name and
-    parameters. Raises InputError as :func:`find_chip` does, and TypeError for anything else.
+    :class:`Chip`, paths of files, names of packaged chips (:func:`find_chip`), and pairs of name
+    and parameters. Raises InputError as :func:`find_chip` does, and TypeError for anything else.
     """
     if isinstance(chips, Mapping):
         return list(chips.items())

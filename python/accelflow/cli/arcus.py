@@ -29,8 +29,8 @@ def arcus() -> None:
     """Shape the traffic of tenants who share accelerators.
 
     The commands cover ARCUS's mechanism, control plane and experiments. `plan` admits flows with
-    SLOs and chooses their registers. `shape` shows the rate and burst that registers allow. The
-    experiments compare our results with the paper's; --json adds the curves.
+    SLOs and chooses the registers of their shapers. `shape` shows the rate and burst that registers
+    allow. The experiments compare our results with the paper's; --json adds the curves.
     """
 
 
