@@ -1063,6 +1063,7 @@ class TraceEnsemble:
     def enqueue(self, image: TraceImage, name: str, payload: bytes, terms: object) -> TraceHandle:
         """Start the trace `name` of `image` on `payload`, and return a handle of the run at once.
 
+        If the payload has fewer than `least_bytes` bytes, the calling thread first runs the trace.
         `terms` has the run's tenant, priority and deadline, the kind of the payload, and whether
         `next_arrival` will be called. Raises TraceError if the queues are full, or the tenant has
         too many runs in progress, and in a fork of the process that started the ensemble.
@@ -1075,7 +1076,7 @@ class TraceEnsemble:
         """
     @property
     def too_small(self) -> int:
-        """The number of runs that calling threads did themselves because payloads were too small.
+        """The number of runs of payloads below `least_bytes` bytes, which calling threads did.
 
         Raises TraceError once closed.
         """

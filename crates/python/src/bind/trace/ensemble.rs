@@ -267,6 +267,7 @@ impl PyEnsemble {
 
     /// Starts the trace `name` of `image` on `payload`, and returns a handle of the run at once.
     ///
+    /// If the payload has fewer than `least_bytes` bytes, the calling thread first runs the trace.
     /// `terms` has the run's tenant, priority and deadline, the kind of the payload, and whether
     /// `next_arrival` will be called. Raises TraceError if the queues are full, or the tenant has
     /// too many runs in progress, and in a fork of the process that started the ensemble.
@@ -341,7 +342,7 @@ impl PyEnsemble {
             .collect())
     }
 
-    /// The number of runs that calling threads did themselves because payloads were too small.
+    /// The number of runs of payloads below `least_bytes` bytes, which calling threads did.
     ///
     /// Raises TraceError once closed.
     #[getter]
