@@ -110,7 +110,7 @@ def test_descriptions_of_commands_are_not_cut_off(group: list[str]) -> None:
     described = " ".join(listed.split())
     assert "..." not in described
     if not group:
-        assert "Fit assumed parameters to figures of the paper (Fig. 11)." in described
+        assert "Fit assumed parameters to numbers of the paper's Fig. 11." in described
 
 
 #: Slow to load, and of no use to somebody who asks for help or completion.

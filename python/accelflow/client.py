@@ -154,13 +154,14 @@ class Client(_Kept[_native.Client]):
     `interface` is the path of this file. Files that it includes are looked up in its folder, then
     in `include_dirs`. `protocol` is Thrift's ``binary`` or ``compact``. With `tls`
     (:class:`ClientTls`), calls use TLS 1.3. With `compress`, arguments are compressed; with
-    `multiplexed`, methods are called ``service:method``. Calls of functions in `idempotent` may be
-    repeated when a connection was lost.
+    `multiplexed`, messages name the function ``service:method``. Calls of functions in `idempotent`
+    may be repeated when a connection was lost.
 
     Software accelerators (encryption, serialization, ...) encode and decode the messages. With
     `workers` (:class:`accelflow.Pools`), they have threads and queues of their own. If a server's
-    handler makes the calls, the queues may be ordered by its request's priority and deadline. With
-    `traces` (:class:`ClientTraces`), calls use your own traces (programs of accelerator calls).
+    handler makes the calls while it serves a request, the queues may be ordered by this request's
+    priority and deadline. With `traces` (:class:`ClientTraces`), calls use your own traces
+    (programs of accelerator calls).
 
     Any number of threads may share a client. Raises InputError for invalid settings.
     """
@@ -210,12 +211,12 @@ class Client(_Kept[_native.Client]):
         """Call the function `method`, ``Service.method``, and return its result; None for void.
 
         `arguments` maps the names of parameters to values. `timeout_s` can shorten the client's
-        timeout, and `cancel` can end the call early. With `idempotent`, the call may also be
-        repeated after a lost connection, when the service may have executed it. Raises
+        timeout, and `cancel` can end the call early. With `idempotent`, the call may be repeated
+        after a lost connection even if the service may have executed it already. Raises
         DeclaredError for an exception that the interface declares, InputError for a setting that is
         not allowed, TypeError and ValueError for arguments that JSON cannot express, and CallError
         for other errors. `executed` of a CallError tells whether the service may have executed the
-        call. What a signal handler raises, such as KeyboardInterrupt, cancels the call.
+        call. An exception from a signal handler, such as KeyboardInterrupt, cancels the call.
         """
         _check_call(method, timeout_s, cancel, idempotent=idempotent)
         value: Json = self._native.call(
@@ -300,14 +301,14 @@ class GrpcClient(_Kept[_native.GrpcClient]):
         `request` and the response are dicts, with Protobuf's JSON mapping
         (docs/server-calls.md#grpc). `metadata` maps names in lower case to text, or names that end
         in ``-bin`` to bytes. `timeout_s` can shorten the client's timeout, and is sent to the
-        service. `cancel` can end the call early. With `idempotent`, the call may also be repeated
-        when the service may have executed it, such as after a lost connection.
+        service. `cancel` can end the call early. With `idempotent`, the call may be repeated even
+        if the service may have executed it already, such as after a lost connection.
 
         Raises AccelflowError for invalid metadata, InputError for a setting that is not allowed,
         TypeError and ValueError for a request that JSON cannot express, and CallError for other
-        errors. Its `code` is gRPC's name of the status, and `details` the service's text.
-        `executed` tells whether the service may have executed the call. What a signal handler
-        raises, such as KeyboardInterrupt, cancels the call.
+        errors. A CallError's `code` is gRPC's name of the status, `details` the service's text, and
+        `executed` tells whether the service may have executed the call. An exception from a signal
+        handler, such as KeyboardInterrupt, cancels the call.
         """
         _check_call(method, timeout_s, cancel, idempotent=idempotent)
         response: dict[str, Any] = self._native.call(
@@ -360,8 +361,9 @@ class HttpResponse(NamedTuple):
 class HttpClient(_Kept[_native.HttpClient]):
     """A client that sends JSON to the HTTP/1.1 server at ``host:port`` and receives JSON.
 
-    With `compress`, bodies are compressed with `codec`: ``zstd``, or ``gzip``. The other settings
-    are those of :class:`Client`.
+    With `compress`, bodies of requests are compressed with `codec`: ``zstd``, or ``gzip``.
+    Compressed responses are accepted in either case. The other settings are those of
+    :class:`Client`.
     """
 
     def __init__(  # noqa: PLR0913 (settings, by name)
@@ -398,9 +400,10 @@ class HttpClient(_Kept[_native.HttpClient]):
         """Send a request with `body` as JSON (None: without a body), and return the response.
 
         `method` is HTTP's, such as ``POST``, and `target` the path. `timeout_s` can shorten the
-        client's timeout, and `cancel` can end the request early. A request may also be repeated
-        when the server may have executed it if it is `idempotent`, or if HTTP defines its method
-        so. Raises InputError for a setting that is not allowed, and CallError for other errors.
+        client's timeout, and `cancel` can end the request early. If `idempotent` is true, or HTTP
+        defines `method` as idempotent (such as GET), the request may be repeated even if the server
+        may have executed it already. Raises InputError for a setting that is not allowed, and
+        CallError for other errors.
         """
         _check_call(method, timeout_s, cancel, idempotent=idempotent)
         instance_of("target", target, (str,), "a path, such as /users/5")

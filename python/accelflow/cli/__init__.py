@@ -96,7 +96,7 @@ COMMANDS: Final[tuple[Listed, ...]] = (
         "fit",
         "fit",
         "fit_command",
-        "Fit assumed parameters to figures of the paper (Fig. 11).",
+        "Fit assumed parameters to numbers of the paper's Fig. 11.",
     ),
     Listed(
         "record",

@@ -26,12 +26,14 @@ from accelflow.cli.naming import left_out
     metavar="NAME=NUMBER",
     help="Change an input of the area model, or a parameter of the chip; repeatable.",
 )
-@click.option("--inputs", "show_inputs", is_flag=True, help="List every input and its origin.")
+@click.option(
+    "--inputs", "show_inputs", is_flag=True, help="List the model's inputs and their origins."
+)
 @click.option(
     "--json", "as_json", is_flag=True, help="Print the results as one JSON object, not as text."
 )
 def area(place: str | None, changes: tuple[str, ...], show_inputs: bool, as_json: bool) -> None:
-    """Print the area of cores, accelerators and orchestration.
+    """Print the area of cores, accelerators and orchestration hardware.
 
     Areas are at 7 nm and compared with the paper's section VI. --set changes sizes and parameters
     of the chip: --set pes=4, or --set accelerator.pes=4, halves the number of processing elements.

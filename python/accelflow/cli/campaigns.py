@@ -1,4 +1,4 @@
-"""Options, checks and the final line of commands that run many simulations."""
+"""Options, checks and closing message of commands that run many simulations."""
 
 import os
 import time
@@ -119,14 +119,15 @@ def scenario_of(
 
 
 class Campaign:
-    """All the simulations of one command, from the check of its options to the final line.
+    """All the simulations of one command, from the check of its options to its closing message.
 
-    A campaign saves finished simulations until the command has written its results, so that a
-    stopped command can resume. It shows the progress, and prints the total time.
+    A campaign saves finished simulations, and deletes them when the command has written its
+    results. So a stopped command can resume. A campaign shows the progress, and prints the total
+    time.
     """
 
     def __init__(self, threads: int, out: Path | None) -> None:
-        """Start the clock. Raises InputError for options that are not allowed."""
+        """Start the clock. Raises InputError if `threads` is below 1 or `out` is not writable."""
         self._started = time.monotonic()
         self._simulated = self._found = 0
         if threads < 1:

@@ -1,4 +1,4 @@
-"""`accelflow cerebros`: the RPC layer in closed form and simulated, and the paper's figures."""
+"""`accelflow cerebros`: the RPC layer in closed form and simulated, beside the paper's numbers."""
 
 import json
 import sys
@@ -65,9 +65,9 @@ def cerebros(
 ) -> None:
     """Compute the RPC layer's cycles under Cerebros's designs.
 
-    The designs are those of the Cerebros paper's Fig. 6. Without options, the service is UniqueId,
-    and the results are compared with the paper's figures. Values in brackets are the defaults. The
-    commands below simulate a whole server.
+    Cycles are for one request, and the designs are those of the Cerebros paper's Fig. 6. Without
+    options, the service is UniqueId, and the results are compared with the paper's numbers. Values
+    in brackets are the defaults. The commands below simulate a whole server.
     """
     given = {name: value for name, value in parameters.items() if value is not None}
     if context.invoked_subcommand is not None:
@@ -149,7 +149,7 @@ _PAPER_OFFLOADS: Final = (
 @click.option(
     "--affinity",
     is_flag=True,
-    help="Send requests to cores that last ran the same function; needs --design Full.",
+    help="Send each request to a core that last ran the request's function; needs --design Full.",
 )
 @click.option(
     "--load", "load_ratio", type=float, help="Random arrivals at this share of the cores' capacity."
@@ -205,7 +205,7 @@ def simulate(
     The columns are mean cycles per request: the RPC layer, simulated and by the analytic model;
     waits for pipelines; the layer's part on a core; the function; and the function's instruction
     stalls. `accelflow cerebros parameters` lists the parameters that --set can change. A design
-    that cannot keep up with random arrivals is marked, with the queue that grows.
+    that cannot keep up with random arrivals is marked, and the queue that grows is named.
     """
     check_report(report_file)
     designs = given.pop("designs") or model.DESIGNS

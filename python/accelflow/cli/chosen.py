@@ -24,9 +24,9 @@ def chosen_config(
     """Return the server's parameters, combined from `base`, a chip and the option --set.
 
     A later one of these three overrides an earlier one. `place` is the chip, a file or a name
-    (None: no chip), and `changes` are the values of --set, by key. Values of the chip that do not
-    change anything are left out: those that equal the value in `base` or, without one, the default.
-    Raises InputError for a chip that cannot be read and for changes that are not allowed.
+    (None: no chip), and `changes` are the values of --set, by key. A value of the chip is left out
+    if it equals the value in `base`, or the default if `base` lacks the parameter. Raises
+    InputError for a chip that cannot be read and for changes that are not allowed.
     """
     base = base or {}
     config = configured(find_chip(place).config) if place is not None else {}

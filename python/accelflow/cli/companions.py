@@ -33,8 +33,9 @@ _DEFAULT: Final = Path("out") / "companions"
     "directory",
     type=WRITTEN_FOLDER,
     metavar="DIR",
-    help=f"Folder for the results [{_DEFAULT}/PAPER]. Results of another paper, seed or precision"
-    f" in it are kept, and the new files get a number. `{_TOGETHER}` overwrites its earlier files.",
+    help=f"Folder for the results [{_DEFAULT}/PAPER]. If it has results of another paper, seed or"
+    " precision, these are kept, and a number is added to the new files' names."
+    f" `{_TOGETHER}` overwrites its earlier files.",
 )
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="First seed.")
 @click.option(
@@ -47,21 +48,22 @@ _DEFAULT: Final = Path("out") / "companions"
 @click.option(
     "--precision",
     metavar="SHARE",
-    help="Add seeds to each section of the results until half the width of every 95 % interval is"
-    " at most this share of its figure, such as 5%, or until --most-seeds have run.",
+    help="Add seeds to each experiment until half the width of every 95 % interval is at most this"
+    " share of our number or the paper's (the larger one), such as 5%, or until --most-seeds have"
+    " run.",
 )
 @click.option(
     "--most-seeds",
     type=click.IntRange(2, 1_000),
     default=MOST_SEEDS,
     show_default=True,
-    help="With --precision: the largest number of seeds for each section of the results.",
+    help="With --precision: the largest number of seeds for each experiment.",
 )
 @click.option(
     "--again",
     is_flag=True,
-    help="Simulate nothing: write page and pictures again from DIR/results.json, compared with the"
-    " figures and reasons of this version.",
+    help="Simulate nothing: write page and pictures again. Our numbers come from DIR/results.json,"
+    " and the paper's numbers and the reasons for differences from this version of accelflow.",
 )
 @click.option(
     "--measure",

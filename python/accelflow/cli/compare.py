@@ -177,8 +177,8 @@ _DEFAULT = simulation.Scenario()
     "--sizes",
     metavar="NAME",
     help="Payload sizes: socialnetwork; fleet: sizes up to 64 KiB that Google's services compress;"
-    " fleet_whole: all these sizes; hypercompressbench: those of this benchmark. Default:"
-    " socialnetwork for that workload, fleet for the others.",
+    " fleet_whole: all sizes that they compress; hypercompressbench: those of this benchmark."
+    " Default: socialnetwork for that workload, fleet for the others.",
     shell_complete=offered.names(simulation.SIZES),
 )
 @click.option(

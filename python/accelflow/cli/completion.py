@@ -17,7 +17,7 @@ def completion(context: click.Context, shell: str) -> None:
     """Print the script that completes `accelflow` in SHELL.
 
     For the current session: `source <(accelflow completion bash)`, the same with zsh after
-    `compinit`, or `accelflow completion fish | source`. docs/command-line.md makes it permanent.
+    `compinit`, or `accelflow completion fish | source`. For all sessions: see docs/command-line.md.
     """
     found = get_completion_class(shell)
     if found is None:

@@ -167,7 +167,7 @@ def _say(message: str, exit_code: int) -> int:
 
 
 def plain(text: str) -> str:
-    """Escape control characters in `text`, which a terminal would otherwise execute."""
+    """Escape the control characters in `text`, so that a terminal does not execute them."""
     shown = (repr(letter)[1:-1] if _CONTROL.match(letter) else letter for letter in text)
     return "".join(shown)
 

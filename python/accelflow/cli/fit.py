@@ -48,8 +48,8 @@ def _fixable() -> list[str]:
     type=float,
     default=_LENGTHS.noise,
     show_default=True,
-    help="Simulate a point with more seeds until its distance from the paper has at most "
-    "this standard error.",
+    help="Simulate a point with more seeds until the standard error of its distance from the "
+    "paper's numbers is at most this.",
 )
 @click.option(
     "--fix",
@@ -69,9 +69,9 @@ def _fixable() -> list[str]:
     "--json", "as_json", is_flag=True, help="Print the results as one JSON object, not as text."
 )
 def fit_command(**options: Any) -> None:
-    """Fit assumed parameters to figures of the paper (Fig. 11).
+    """Fit assumed parameters to numbers of the paper's Fig. 11.
 
-    Each parameter stays within its bounds. The figures are those marked `fit` in accelflow's data;
+    Each parameter stays within its bounds. The numbers are those marked `fit` in accelflow's data;
     those marked `check` are never used.
     """
     if options["seed"] < 0:

@@ -34,7 +34,8 @@ _FILE: Final = click.Path(path_type=Path, dir_okay=False)
 def import_command() -> None:
     """Make workloads from traces, tables and profiles.
 
-    Each command reports what was understood, guessed and dropped, with counts and places.
+    Each command reports which data it understood, guessed or dropped, how often, and where in the
+    files.
     """
 
 
@@ -108,7 +109,7 @@ _TOP: Final = click.option(
     type=WRITTEN,
     required=True,
     metavar="FILE",
-    help="Write the workload to this file; without --into, a CSV file of arrivals.",
+    help="File to write: with --into, the changed workload; else the arrivals, as CSV.",
 )
 def arrivals(files: Sequence[Path], out: Path, strict: bool, as_json: bool, **options: Any) -> None:
     """Take arrivals from tables of times, counts or rates.
@@ -397,8 +398,9 @@ def jaeger(**options: Any) -> None:
     """Take services from spans of Jaeger.
 
     FILE is JSON of Jaeger's user interface or API, or lines of spans; gzipped or not. The report
-    has the coverage of operations: which share of their requests is in the workload. --json has all
-    of it, and the traces added to the workload (docs/import-spans.md).
+    has the coverage of operations: which share of their requests is in the workload. With --json,
+    it has the coverage of all operations, and the traces added to the workload
+    (docs/import-spans.md).
     """
     _import_spans("jaeger", options)
 
@@ -409,8 +411,9 @@ def otlp(**options: Any) -> None:
     """Take services from spans of OpenTelemetry.
 
     FILE is OTLP as protocol buffers or as JSON (one document, or one per line), gzipped or not. The
-    report has the coverage of operations: which share of their requests is in the workload. --json
-    has all of it, and the traces added to the workload (docs/import-spans.md).
+    report has the coverage of operations: which share of their requests is in the workload. With
+    --json, it has the coverage of all operations, and the traces added to the workload
+    (docs/import-spans.md).
     """
     _import_spans("otlp", options)
 

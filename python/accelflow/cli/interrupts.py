@@ -24,7 +24,7 @@ _TERMINATED = threading.Event()
 def ends_at_sigterm() -> None:
     """Let SIGTERM end the command as Ctrl-C does, without temporary files left behind.
 
-    Service managers, containers and batch systems send it. An ignored SIGTERM remains ignored.
+    Service managers, containers and batch systems send SIGTERM. An ignored SIGTERM remains ignored.
     """
     main = threading.current_thread() is threading.main_thread()
     if main and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:

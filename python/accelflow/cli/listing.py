@@ -13,8 +13,8 @@ __all__ = ["Group", "write_commands"]
 class Group(click.Group):
     """A group whose help does not cut off the descriptions of its commands.
 
-    Click ends a description that is wider than the line with "...". This group breaks it into
-    lines.
+    Click cuts a description that is wider than the line, and adds "...". This group breaks the
+    description into lines instead.
     """
 
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:

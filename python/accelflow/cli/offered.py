@@ -48,7 +48,7 @@ def chips(context: click.Context, parameter: click.Parameter, typed: str) -> lis
 
 
 def services(context: click.Context, _: click.Parameter, typed: str) -> list[str]:
-    """Complete the names of services: those of the workload on the line, else of all suites.
+    """Complete the names of services: of the workload on the command line, else of all suites.
 
     The workload is an argument or the option ``--workload`` or ``--into``.
     """

@@ -105,7 +105,7 @@ class Lines:
     def report(self, done: int, total: int) -> None:
         """Print a line if half a minute has passed since the last line.
 
-        `done` is the amount of work done, and `total` that of all work, in the same unit.
+        `done` is the amount of work done, and `total` the amount of all work, in the same unit.
         """
         now = self._clock()
         if now - self._reported < _BETWEEN_LINES_S or not 0 < done < total:

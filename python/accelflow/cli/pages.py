@@ -37,9 +37,10 @@ def check_report(report_file: Path | None) -> None:
 
 
 def page_samples(scenario: Scenario, seeds: int) -> int:
-    """Return how many single requests to record at most for the curves of a page.
+    """Return the largest number of requests to record for the curves of a page.
 
-    This number applies to each service, system, chip and seed; the total is about a million.
+    This is the number for each combination of service, system, chip and seed; all combinations
+    together have about a million requests.
     """
     known = scenario.services or services(loaded(scenario).workload)  # type: ignore[arg-type]
     systems = max(len(scenario.orchestrators or orchestrators()), 1) * max(len(scenario.chips), 1)

@@ -41,7 +41,9 @@ _ENERGIES: Final = {
     metavar="NAME=NUMBER",
     help="Change an input of the power or area model, or a parameter of the chip; repeatable.",
 )
-@click.option("--inputs", "show_inputs", is_flag=True, help="List every input and its origin.")
+@click.option(
+    "--inputs", "show_inputs", is_flag=True, help="List the model's inputs and their origins."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the results as JSON, not as text.")
 def power(
     results: Path | None,

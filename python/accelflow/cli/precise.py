@@ -114,10 +114,10 @@ def asked_precision(context: click.Context) -> Precision | None:
 def kept_in(context: click.Context) -> Path | None:
     """Return the folder in which the command saves finished simulations to resume later, or None.
 
-    Simulations are saved only with ``--time-limit``, which may stop the command. Without it, the
-    result is the folder that such a stopped command has left, if there is one. The result is None
-    without ``--precision``, and with ``--report``, since its page needs single requests, which are
-    not saved.
+    ``--time-limit`` may stop the command; only with this option are simulations saved. Without it,
+    the result is the folder of an earlier command that its time limit has stopped, if there is such
+    a folder. The result is None without ``--precision``, and with ``--report``, since the report's
+    page needs single requests, which are not saved.
     """
     options = context.params
     if options["precision"] is None or options["report_file"] is not None:

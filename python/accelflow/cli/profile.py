@@ -52,7 +52,8 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 @click.option(
     "--requests",
     metavar="N,N",
-    help="Number of requests served during each of several FILES. Default: equal numbers.",
+    help="With several FILES: the number of requests that were served while each FILE was recorded,"
+    " in the order of FILES. Default: equal numbers.",
 )
 @click.option(
     "--plot",

@@ -1,4 +1,4 @@
-"""`accelflow reproduce`: the paper's evaluation, compared with the paper's figures."""
+"""`accelflow reproduce`: the paper's evaluation, compared with the paper's numbers."""
 
 import json
 import re
@@ -58,7 +58,7 @@ from accelflow.reproduce import (
 @click.option(
     "--workload",
     metavar="FILE",
-    help="Run the experiments with this workload, a file or a suite; the paper's figures are not "
+    help="Run the experiments with this workload, a file or a suite; the paper's numbers are not "
     "shown then.",
     shell_complete=offered.workloads,
 )
@@ -97,21 +97,22 @@ from accelflow.reproduce import (
     "page_of",
     type=click.Path(path_type=Path, file_okay=False),
     metavar="DIRECTORY",
-    help="Only rewrite comparison.md, the pictures and the reasons for differences, from the"
-    " results in this directory.",
+    help="Simulate nothing: only rewrite comparison.md, the pictures and the reasons for"
+    " differences, from the saved results in this directory.",
 )
 @click.option(
     "--implications",
     "implications_at",
     type=written_as(".md", ".markdown"),
     metavar="FILE.md",
-    help="Only write a page of what follows from the paper's printed figures, with proofs.",
+    help="Only write a page of statements, with proofs, that follow from the paper's numbers.",
 )
 def reproduce_command(experiments: tuple[str, ...], **options: Any) -> None:
     """Run the paper's experiments and compare the results.
 
-    Without EXPERIMENT, all of them run; --list names them. The results are compared with the
-    paper's figures, with confidence intervals. With --workload they run with services of your own.
+    Without EXPERIMENT, all experiments run; --list names them. The results have confidence
+    intervals and are compared with the paper's numbers. With --workload, the experiments run with
+    services of your own.
     """
     context = click.get_current_context()
     if options["only_list"]:

@@ -30,7 +30,7 @@ Command = Callable[..., None]
 
 
 def timeline_options(command: Command) -> Command:
-    """Add the option ``--timeline`` and those that select its requests to a command."""
+    """Add to `command` the option ``--timeline``, and those that select the timeline's requests."""
     options = (
         click.option(
             "--timeline",

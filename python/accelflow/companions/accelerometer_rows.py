@@ -61,8 +61,9 @@ def _finding(key: str, value: float, by_measurement: float | None) -> Finding:
 def accelerometer_results() -> Mapping[str, Any]:
     """Return the data of Accelerometer's results page and pictures, apart from the findings.
 
-    ``studies`` and ``recommendations`` are those of :mod:`accelflow.companions.case_studies`, and
-    ``live_server`` is that of :mod:`accelflow.companions.live_server`.
+    ``studies`` and ``recommendations`` are results of the functions of these names in
+    :mod:`accelflow.companions.case_studies`, and ``live_server`` is the result of
+    :func:`accelflow.companions.live_server.live_server`.
     """
     return {
         "studies": case_studies.studies(),

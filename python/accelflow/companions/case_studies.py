@@ -233,9 +233,10 @@ def studies() -> dict[str, dict[str, Any]]:
     """Return the case studies of Table 6: speedups, and the host's time before and after.
 
     `before` and `after` have the parts of the host's time, as shares of the time before offloading;
-    `after` follows from the equations. `production` has the parts after offloading by the paper's
-    text: from the printed reduction of the kernel's cycles, and from the freed cycles, which the
-    paper prints for AES-NI and which follow from the measured speedup in the other cases.
+    `after` follows from the equations. `production` has the parts after offloading in production,
+    from two numbers: the printed reduction of the cycles of inference or of secure I/O, and the
+    share of freed cycles. The paper prints this share for AES-NI; in the other cases, it follows
+    from the measured speedup.
     """
     found = {}
     for case in MEASURED:

@@ -164,7 +164,7 @@ def percent(axes: Axes) -> None:
 
 
 def powers_of_two(axes: Axes) -> None:
-    """Make the x axis logarithmic, with a tick at powers of two."""
+    """Make the x axis logarithmic, with ticks at powers of two."""
     axes.set_xscale("log", base=2)
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
     axes.xaxis.set_minor_formatter(NullFormatter())

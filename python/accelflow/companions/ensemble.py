@@ -56,10 +56,10 @@ def compare(*, seed: int = 1, threads: int = 1, requests: int = REQUESTS) -> dic
     """Compare AccelFlow's RPC accelerator with Cerebros in SocialNetwork, by simulation.
 
     The eight services run on one server. ``rows`` has a row for each combination of an RPC
-    processor (the accelerator or Cerebros) and a cost of TCP on a core. Each number is a mean over
-    :data:`REPLICATIONS` seeds from `seed` on, with half its 95 % interval. ``mean_us`` and
-    ``p99_us`` are averages over the services, ``throughput_rps`` is the sum of their throughputs,
-    and ``rpc_utilization`` is that of the RPC accelerator.
+    processor (AccelFlow's accelerator or a form of Cerebros) and a cost of a TCP operation on a
+    core. Each number is a mean over :data:`REPLICATIONS` seeds from `seed` on, with half its 95 %
+    interval. ``mean_us`` and ``p99_us`` are averages over the services, ``throughput_rps`` is the
+    sum of their throughputs, and ``rpc_utilization`` is the utilization of the RPC processor.
     """
     rows = []
     for reading in READINGS_US:
@@ -88,7 +88,7 @@ def run_one(
     """Simulate SocialNetwork once; return a row of :func:`compare` without intervals.
 
     `tcp_cost_us` is the cost of a TCP operation on a core, and `config` has the server's parameters
-    for the RPC processor. ``mean_us`` or ``p99_us`` is None if a service has no such latency.
+    for the RPC processor. ``mean_us`` and ``p99_us`` are None if they are None for a service.
     """
     experiment = simulation.Scenario(
         orchestrators=("accelflow",),

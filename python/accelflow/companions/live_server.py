@@ -54,8 +54,8 @@ def live_server() -> Mapping[str, Any]:
     """Return the stored measurements of this project's own server, read from a packaged file.
 
     ``about`` describes the measurements, and ``sizes`` has the payload sizes of operations by kind.
-    ``profiles`` has the server's cycles by category: ``before`` and ``after`` it used AES
-    instructions.
+    ``profiles`` has the server's cycles by category: ``before`` without AES instructions, and
+    ``after`` with them.
     """
     text = resources.files(DATA).joinpath("live-server.json").read_text("utf-8")
     found: Mapping[str, Any] = json.loads(text)

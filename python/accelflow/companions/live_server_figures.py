@@ -48,9 +48,10 @@ _PARTS: Final[Mapping[str, Mapping[str, str]]] = {
 def profile_figures(profiles: Mapping[str, Mapping[str, Any]]) -> dict[str, Figure]:
     """Draw where the cycles of this project's server go, in the form of Accelerometer's figures.
 
-    `profiles` is that member of the result of :func:`accelflow.companions.live_server.live_server`.
-    Returns the pictures by name. They show the paper's bars only where the paper's text has their
-    shares. A part of a picture is left out if it has no cycles in any profile.
+    `profiles` is the member ``profiles`` of the result of
+    :func:`accelflow.companions.live_server.live_server`. Returns the pictures by name. They show
+    the paper's bars only where the paper's text has their shares. A panel of a picture is left out
+    if no profile has cycles for it.
     """
     bars = {bar: profiles[name] for name, bar in _BARS.items()}
     drawings = characterised(bars, least_ipc=LEAST_IPC)

@@ -28,7 +28,7 @@ class Median:
     high: float
 
     def text(self, digits: int, scale: float = 1.0) -> str:
-        """Return the median and its interval in words, such as ``1.20 (1.10 to 1.31)``.
+        """Return the median and its interval as text, such as ``1.20 (1.10 to 1.31)``.
 
         The numbers are multiplied by `scale` and have `digits` decimals.
         """

@@ -41,9 +41,9 @@ def run(
 ) -> PaperResult:
     """Compute our value of each number that the companion paper `paper` reports.
 
-    `paper` is a key of :data:`PAPERS`. With a `precision`, each simulation is repeated with more
-    seeds until its figures are that precise. Equal seeds give equal results for any number of
-    threads. Raises InputError for another paper.
+    `paper` is a key of :data:`PAPERS`. With a `precision`, each experiment is repeated with more
+    seeds until its numbers are that precise. Equal seeds give equal results for any number of
+    threads. Raises InputError for any other `paper`.
     """
     asked = precision or Precision()
     findings, results, seeds = PAPERS[one_of("paper", paper, PAPERS)](seed, threads, asked)

@@ -1,4 +1,4 @@
-"""The Markdown page of a companion paper: every reported figure beside ours, with pictures."""
+"""The Markdown page of a companion paper: every reported number beside ours, with pictures."""
 
 from __future__ import annotations
 

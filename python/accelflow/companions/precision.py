@@ -30,13 +30,13 @@ Run = TypeVar("Run")
 
 @dataclass(frozen=True, kw_only=True)
 class Precision:
-    """How precise the figures of each experiment must be, and how many seeds may be used for it.
+    """How precise the numbers of each experiment must be, and how many seeds it may use.
 
     `share` is the largest allowed half width of a 95 % interval, relative to the larger of our
     number and the paper's (:func:`scale_of`): 0.05 is 5 % of it. An experiment begins with its
     default number of seeds, or `most_seeds` if that is less. It runs with more seeds until all its
-    figures are this precise or it has `most_seeds` seeds. If `share` is None, only the default
-    number runs.
+    numbers are this precise or it has `most_seeds` seeds. If `share` is None, it runs only with its
+    default number of seeds.
     """
 
     share: float | None = None
@@ -79,10 +79,10 @@ def scale_of(finding: Finding) -> float:
 
 @dataclass(frozen=True)
 class Seeds:
-    """The seeds with which an experiment was simulated, and how precise its figures became.
+    """The seeds with which an experiment was simulated, and how precise its numbers became.
 
     The seeds are `first` and the following, `count` in all. `reached` is half of the widest
-    interval as a share of :func:`scale_of`; None if no figure depends on the seed. `beyond` has
+    interval as a share of :func:`scale_of`; None if no number depends on the seed. `beyond` has
     such a share for each finding that is less precise than requested, by the finding's key.
     """
 
@@ -116,13 +116,13 @@ def replicate(
     precision: Precision,
     threads: int = 1,
 ) -> Replicated[Run]:
-    """Call `run` with successive seeds until the figures from its results are precise enough.
+    """Call `run` with successive seeds until the findings from its results are precise enough.
 
     `seeds` has the first seed and the number of seeds to begin with. `findings` computes the
-    figures from the results of all runs so far. If `precision.share` is None, no more seeds are
-    used. Otherwise their number grows to what the widest interval needs, at most doubling each
-    time, until all figures are precise enough or the number is `precision.most_seeds`. `threads` is
-    the number of runs at a time; results do not depend on it.
+    findings from the results of all runs so far. If `precision.share` is None, no more seeds are
+    used. Otherwise the number of seeds grows to what the widest interval needs, at most doubling
+    each time, until all findings are precise enough or `precision.most_seeds` have run. `threads`
+    is the number of runs at a time; results do not depend on it.
     """
     runs: list[Run] = []
     seed, wanted = seeds

@@ -29,11 +29,11 @@ def beside(
     """Return live measurements with the values of simulator and closed-form model beside them.
 
     `measured` is a result of :func:`accelflow.companions.together.live.measure`. The simulator has
-    the costs of its recording, the same rates and one core. Its system without accelerators
-    executes traces on cores, as the live server's threads do; the others have the hardware of
-    AccelFlow, Cerebros and ARCUS. Live figures are medians over rounds with bootstrap intervals.
-    Simulated ones are means over `replications` seeds from `seed` on. Raises AccelflowError if
-    the simulator refuses the recording.
+    the rates of `measured`, the costs of the recording in `measured`, and one core. The simulated
+    system without accelerators executes traces on the core, as the live server's threads do; the
+    other simulated systems have the hardware of AccelFlow, Cerebros and ARCUS. Live values are
+    medians over rounds with bootstrap intervals. Simulated values are means over `replications`
+    seeds from `seed` on. Raises AccelflowError if the simulator refuses the recording.
     """
     rounds = {(row["load"], row["system"]): row["rounds"] for row in measured["rows"]}
     setup = _setup(measured)

@@ -253,9 +253,9 @@ def measure(
     connections, or on worker threads in place of accelerators. Some systems add parts of Cerebros's
     processor, or ARCUS's promises of accelerator time. The server has a core of its own if the
     machine has two. Each of the `rounds` measures every system under every load for `seconds`
-    seconds; `seed` is that of the random arrivals. `say` is called with the name of each stage.
+    seconds. `seed` is the seed of the random arrivals. `say` is called with the name of each stage.
 
-    Raises InputError for a program that cannot be started or is another one, and for `rounds` or
+    Raises InputError if `program` cannot be started or is another executable, and for `rounds` or
     `seconds` that are not allowed. Raises AccelflowError for a program that ends or fails, and for
     a machine without IPv6, since the server knows the flooding tenant by the address ``::1``.
     """
