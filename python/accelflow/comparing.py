@@ -68,7 +68,7 @@ class ComparedFields(Fields, total=False):
 class SimulateOptions(Fields, total=False):
     """The keyword arguments of :func:`simulate`: those of :func:`compare` except `orchestrators`.
 
-    `policies` must be empty, and `chips` have at most one chip.
+    `policies` must be empty, and `chips` may have at most one chip.
     """
 
     seeds: int
@@ -132,11 +132,12 @@ def compare(  # noqa: PLR0913 (options, by name)
     deleted when the precision is reached.
 
     The first `warmup` requests, by default a tenth, are not counted. With `mser5`, pilot runs with
-    five seeds determine how many (:mod:`accelflow.warmup`).
+    five seeds determine the number `warmup` (:mod:`accelflow.warmup`).
 
-    Percentiles are exact up to 10,000,000 requests of a service, which takes 8 bytes of memory per
-    response. Beyond, or with `exact` False, responses are counted in bins of constant memory, and
-    ``source["percentiles"]`` has the relative error of percentiles.
+    With `exact` True, percentiles are exact, which takes 8 bytes of memory per response. With
+    False, responses are counted in bins of constant memory, and ``source["percentiles"]`` has the
+    relative error of percentiles. With None, percentiles are exact up to 10,000,000 requests of a
+    service.
 
     With `samples`, results have a table of single requests (``samples``, of pyarrow): system,
     service, seed and index of the request, `arrival_us` since the start, `response_us`, and the
@@ -160,8 +161,9 @@ def compare(  # noqa: PLR0913 (options, by name)
     number of completed requests and the total.
 
     Raises InputError for a value that is not allowed, for a `policy` that has no effect under any
-    of the orchestrators, and for more samples than are kept. Raises AccelflowError for a scenario
-    that cannot be simulated, and if the time limit expires before the first run length is complete.
+    of the orchestrators, and if more samples would be kept than the limit allows. Raises
+    AccelflowError for a scenario that cannot be simulated, and if the time limit expires before the
+    first run length is complete.
     """
     whole_number("seeds", seeds, 1, MAX_SEEDS)
     if time_limit_s is not None and precision is None:

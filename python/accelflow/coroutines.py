@@ -1,4 +1,4 @@
-"""The event loop for the coroutines of a server's handlers, and the log of what handlers raise."""
+"""The event loop for the coroutines of a server's handlers, and the log of handlers' exceptions."""
 
 import asyncio
 import contextlib
@@ -33,7 +33,7 @@ class Coroutines:
     """A server's event loop for coroutine handlers, on a thread that the first of them starts.
 
     The loop ends when :meth:`stop` is called or its server is no longer used. But a handler that
-    refers to the server, such as a method of an object that holds it, keeps the server in use,
+    refers to the server, such as a method of an object that holds the server, keeps it in use,
     since the garbage collector cannot see the handlers in the native server. Only :meth:`stop` then
     ends the loop and its thread.
     """
@@ -55,8 +55,8 @@ class Coroutines:
     ) -> None:
         """Run `coroutine`, which handles a request of the function `name`.
 
-        `promise` receives its outcome. The coroutine is cancelled if its request is abandoned.
-        Raises AccelflowError once the server has stopped.
+        `promise` receives the coroutine's outcome. The coroutine is cancelled if the request is
+        abandoned. Raises AccelflowError once the server has stopped.
         """
         scope = _native.current_scope()
         answering = in_scope(scope, coroutine)
@@ -236,8 +236,9 @@ def log_failure(name: str, raised: BaseException, scope: _native.Scope | None) -
     """Log the exception `raised` of the handler of the function `name` under a new id.
 
     An exception that the client receives in full is not logged: one that the interface declares, or
-    one that a trace has already sent. `scope` is the context of the request, such as its deadline;
-    if its client no longer waits, a timeout of the handler's own call is logged at level INFO.
+    one that a trace has already sent. `scope` is the context of the request that the handler
+    served, such as its deadline. Exceptions are logged at level ERROR, except a timeout of a call
+    that the handler made: its level is INFO if the request's client no longer waits.
     """
     if isinstance(raised, DeclaredError):
         return

@@ -304,8 +304,8 @@ def refusals() -> Iterator[None]:
 def as_input() -> Iterator[None]:
     """Turn every AccelflowError of a ``with`` block into InputError.
 
-    This is for blocks that only check settings or read their files, so that no other error can
-    occur.
+    This is for blocks that only check settings or read the files that settings name, so that no
+    other error can occur.
     """
     try:
         yield

@@ -63,7 +63,8 @@ def read_text(path: Path) -> str:
 def exists(path: str) -> bool:
     """Return whether there is a file or folder at `path`; False for a text that cannot be a path.
 
-    For example, a text may be too long for a path. :meth:`pathlib.Path.exists` may fail for it.
+    For example, a text may be too long for a path. :meth:`pathlib.Path.exists` may raise an
+    exception for such a text.
     """
     try:
         Path(path).stat()
@@ -206,8 +207,8 @@ def named(path: Path) -> Iterator[None]:
 def take_lock(file: TextIO, *, wait: bool) -> bool:
     """Lock the open `file` against other processes until it is closed; return whether it is locked.
 
-    If another process has locked the file, the function waits for the end of this lock; if `wait`
-    is false, it returns False at once. Raises OSError if the file system has no locks.
+    If another process has locked the file, the function waits for the end of this lock if `wait` is
+    true, and returns False at once if not. Raises OSError if the file system has no locks.
     """
     try:
         fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))

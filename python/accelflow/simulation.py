@@ -146,10 +146,10 @@ def run(  # noqa: PLR0913 (settings, by name)
 
     `threads` (default: one per core) does not change the results. `progress` is called with the
     number of completed requests and the total, over all simulations. With `tail_share` above 0 (up
-    to 1), each service also has ``tail_us``: this share of its response times, longest first.
-    Percentiles are exact up to 10,000,000 requests of a service. Beyond, or with `exact` False,
-    response times are counted in bins: ``percentiles`` has the relative error, services have
-    ``tail_bins``, and ``tail_us`` is empty. If the scenario's costs are to be measured on this
+    to 1), each service also has ``tail_us``: this share of its response times, longest first. With
+    `exact` True, or None and up to 10,000,000 requests of a service, percentiles are exact.
+    Otherwise response times are counted in bins: ``percentiles`` has the relative error, services
+    have ``tail_bins``, and ``tail_us`` is empty. If the scenario's costs are to be measured on this
     machine, the first comparison does so, which takes some seconds.
 
     `policies` and `orchestrators` are classes in Python, simulated together with the built-in

@@ -1,4 +1,4 @@
-"""Comparisons of our figures with those that the papers report, in one form for all papers.
+"""Comparisons of our values with those that the papers report, in one form for all papers.
 
 >>> from accelflow.findings import Estimate, Finding, targets
 >>> finding = Finding.of(targets()["accelflow.table4.CPost"], Estimate.computed(87.0))

@@ -1,4 +1,4 @@
-"""The estimate of a figure, with its confidence interval."""
+"""The estimate of a value, with its confidence interval."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ __all__ = ["Estimate"]
 
 @dataclass(frozen=True)
 class Estimate:
-    """The estimate of a figure from several replications (runs with different seeds).
+    """The estimate of a value from several replications (runs with different seeds).
 
-    `mean` is the figure over all replications. `half_width` is half of its 95 % confidence
-    interval: None for a single replication, and 0 for a figure that is computed rather than
-    simulated. `values` are the figures of the single replications, in the order of their seeds.
+    `mean` is the value over all replications. `half_width` is half of its 95 % confidence interval:
+    None for a single replication, and 0 for a value that is computed rather than simulated.
+    `values` are the values of the single replications, in the order of their seeds.
     """
 
     mean: float
@@ -24,14 +24,14 @@ class Estimate:
 
     @classmethod
     def computed(cls, value: float) -> Estimate:
-        """Return the estimate of a figure that is computed, not simulated: its interval is 0."""
+        """Return the estimate of a value that is computed, not simulated: its interval is 0."""
         return cls(value, 0.0, (value,))
 
     @property
     def sign(self) -> int | None:
-        """The sign of the figure: 1, -1, 0 for exactly zero, and None if the sign is uncertain.
+        """The sign of the value: 1, -1, 0 for exactly zero, and None if the sign is uncertain.
 
-        The figure is exactly zero if its mean and its interval are zero. The sign is uncertain if
+        The value is exactly zero if its mean and its interval are zero. The sign is uncertain if
         zero is within the interval, or the interval is not known.
         """
         if self.half_width is None:

@@ -1,4 +1,4 @@
-"""A comparison of our figure with the paper's, and its verdict."""
+"""A comparison of our value with the paper's, and its verdict."""
 
 from __future__ import annotations
 
@@ -12,37 +12,37 @@ from accelflow.findings.targets import Reported, Target
 
 __all__ = ["TOLERANCE", "Finding", "Verdict"]
 
-#: The largest difference of a figure that agrees with the paper's, as a ratio to the paper's.
+#: The largest difference of a value that agrees with the paper's, as a ratio to the paper's.
 TOLERANCE: Final = 0.25
 
 
 class Verdict(StrEnum):
-    """The outcome of comparing a figure with the paper's: as printed, agrees, off or undecided."""
+    """The outcome of comparing a value with the paper's: as printed, agrees, off or undecided."""
 
-    #: A figure that follows from stated inputs and has the paper's printed digits.
+    #: A value that follows from stated inputs and has the paper's printed digits.
     AS_PRINTED = "as printed"
-    #: A simulated figure within :data:`TOLERANCE` of the paper's, or on a bound's allowed side.
+    #: A simulated value within :data:`TOLERANCE` of the paper's, or on a bound's allowed side.
     AGREES = "agrees"
-    #: A figure that differs from the paper's.
+    #: A value that differs from the paper's.
     OFF = "off"
-    #: A figure that is too uncertain for a verdict.
+    #: A value that is too uncertain for a verdict.
     UNDECIDED = "undecided"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """One of our figures, compared with the paper's.
+    """One of our values, compared with the paper's.
 
-    `ours` is our figure, None if it could not be computed. `paper` is the paper's, None if it does
+    `ours` is our value, None if it could not be computed. `paper` is the paper's, None if it does
     not report one. `key`, `unit`, `kind`, `use`, `change` and `ours_per_printed` are those of the
     :class:`~accelflow.findings.targets.Target`. `why` is the recorded reason for a difference,
-    shown if the figure is off; `note` is a remark, shown otherwise. `experiment` is the source of
-    our figure, and `label` describes the figure if the key does not.
+    shown if the value is off; `note` is a remark, shown otherwise. `experiment` is the source of
+    our value, and `label` describes the value if the key does not.
 
     `requests` is the number of requests of the longest simulation; 0 without simulation.
     `saturated` names the systems that could not keep up. `lacking` names a sample that is too small
-    for our figure, such as the responses beyond a percentile, or an input that is not known. `also`
-    has our figures by other definitions of the number, as pairs (definition, figure).
+    for our value, such as the responses beyond a percentile, or an input that is not known. `also`
+    has our values by other definitions of the number, as pairs (definition, value).
     """
 
     key: str
@@ -64,7 +64,7 @@ class Finding:
 
     @classmethod
     def of(cls, target: Target, ours: Estimate | None, **more: Any) -> Finding:
-        """Return a finding that compares our figure `ours` with the paper's `target`.
+        """Return a finding that compares our value `ours` with the paper's `target`.
 
         `more` sets the other fields of the finding.
         """
@@ -85,7 +85,7 @@ class Finding:
 
     @property
     def paper_value(self) -> float:
-        """The paper's figure as a number.
+        """The paper's value as a number.
 
         Raises ValueError if the paper reports none, a range or a bound.
         """
@@ -97,12 +97,12 @@ class Finding:
 
     @property
     def difference(self) -> float | None:
-        """The relative difference of our figure from the paper's; None if one of them is missing.
+        """The relative difference of our value from the paper's; None if one of them is missing.
 
-        It is our figure minus the paper's, divided by the absolute value of the paper's. For a
-        range or a bound, the difference is 0 inside; outside, the nearer end takes the place of the
-        paper's figure. For a `change` (a ratio compared by its difference from 1), the divisor is
-        the absolute value of the paper's figure minus 1. If the divisor is 0, the difference is not
+        It is our value minus the paper's, divided by the absolute value of the paper's. For a range
+        or a bound, the difference is 0 inside; outside, the nearer end takes the place of the
+        paper's value. For a `change` (a ratio compared by its difference from 1), the divisor is
+        the distance of the paper's value from 1. If the divisor is 0, the difference is not
         divided.
         """
         if self.ours is None or self.paper is None:
@@ -114,11 +114,11 @@ class Finding:
 
     @property
     def verdict(self) -> Verdict | None:
-        """The verdict on our figure; None for a figure that the paper does not report.
+        """The verdict on our value; None for a value that the paper does not report.
 
-        A figure that could not be computed is "off". A figure of the kind "exact" is "as printed"
-        if it has the printed digits, and otherwise "off". Any other figure is "undecided" if it is
-        too uncertain (:attr:`doubts`). If not, it "agrees" if it is within :data:`TOLERANCE` of the
+        A value that could not be computed is "off". A value of the kind "exact" is "as printed" if
+        it has the printed digits, and otherwise "off". Any other value is "undecided" if it is too
+        uncertain (:attr:`doubts`). If not, it "agrees" if it is within :data:`TOLERANCE` of the
         paper's number or range, or on the allowed side of a bound (no tolerance); otherwise it is
         "off".
         """
@@ -138,18 +138,18 @@ class Finding:
 
     @property
     def agrees(self) -> bool:
-        """Whether the verdict on our figure is "agrees" or "as printed"."""
+        """Whether the verdict on our value is "agrees" or "as printed"."""
         return self.verdict in (Verdict.AGREES, Verdict.AS_PRINTED)
 
     @property
     def doubts(self) -> str:
-        """The reasons why our figure is too uncertain to be compared; empty if there are none.
+        """The reasons why our value is too uncertain to be compared; empty if there are none.
 
-        A figure is too uncertain if its sample is too small, if it has a single seed, or if its
+        A value is too uncertain if its sample is too small, if it has a single seed, or if its
         confidence interval is too wide. For a number of the paper, the interval is too wide if half
-        of it exceeds :data:`TOLERANCE` of that number (for a `change`, of that number minus 1; if
-        this is 0, of 1). For a range or a bound, it is too wide if it crosses an end beyond which
-        the figure is off.
+        of it exceeds :data:`TOLERANCE` of that number (for a `change`, of that number's distance
+        from 1, or of 1 if this distance is 0). For a range or a bound, it is too wide if it crosses
+        an end beyond which the value is off.
         """
         found = [self.lacking] if self.lacking else []
         if self.ours is None or self.paper is None:

@@ -61,7 +61,7 @@ _LARGEST: Final = 10
 
 
 def page(title: str, findings: Sequence[Finding], about: Sequence[str], body: list[str]) -> str:
-    """Return a page in Markdown that compares our figures with a paper's.
+    """Return a page in Markdown that compares our values with a paper's.
 
     The page has `title`, the counts of verdicts over `findings`, the paragraphs of `about`, the
     legend of verdicts, and the lines of `body`.
@@ -78,7 +78,7 @@ def table(findings: Sequence[Finding]) -> list[str]:
 
 
 def own_table(findings: Sequence[Finding]) -> list[str]:
-    """Return the lines of a Markdown table of our figures only, without columns for the paper.
+    """Return the lines of a Markdown table of our values only, without columns for the paper.
 
     An empty line follows the table.
     """
@@ -116,9 +116,9 @@ def largest(findings: Sequence[Finding]) -> list[str]:
 
 
 def saturated_note(findings: Sequence[Finding]) -> list[str]:
-    """Return the lines of a note that explains the star after figures of saturated systems.
+    """Return the lines of a note that explains the star after values of saturated systems.
 
-    A saturated system could not keep up with the load. Empty if no finding has a star.
+    A saturated system could not keep up with the load. The list is empty if no finding has a star.
     """
     if not any(finding.saturated for finding in findings):
         return []
@@ -130,9 +130,9 @@ def saturated_note(findings: Sequence[Finding]) -> list[str]:
 
 
 def definitions(findings: Sequence[Finding]) -> list[str]:
-    """Return the lines of a section with our figures by other definitions of the same numbers.
+    """Return the lines of a section with our values by other definitions of the same numbers.
 
-    Empty if no finding has such figures.
+    The list is empty if no finding has such values.
     """
     rows: list[tuple[str, ...]] = [
         (f"`{finding.short_key}`", says, estimate_text(estimate), paper_text(finding))
@@ -149,7 +149,7 @@ def definitions(findings: Sequence[Finding]) -> list[str]:
 
 
 def whys(findings: Sequence[Finding]) -> list[str]:
-    """Return the lines of two sections: why figures are off, and notes on figures that are not.
+    """Return the lines of two sections: why values are off, and notes on values that are not.
 
     Findings with the same reason or note share one entry.
     """

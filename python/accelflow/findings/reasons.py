@@ -1,4 +1,4 @@
-"""Reasons why our figures are off, each with its class: ``experiments/reasons.toml``."""
+"""Reasons why our values are off, each with its class: ``experiments/reasons.toml``."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from accelflow.findings.targets import DATA, targets
 
 __all__ = ["CLASSES", "Reason", "notes", "read_reason", "reasons"]
 
-#: The classes of reasons why our figure differs from the paper's. ``contradiction``: other printed
-#: figures of the paper rule this one out, as a proof shows. ``definition``: the figure depends on a
-#: definition that the paper leaves open. ``not_printed``: the figure depends on an input that the
+#: The classes of reasons why our value differs from the paper's. ``contradiction``: other printed
+#: values of the paper rule this one out, as a proof shows. ``definition``: the value depends on a
+#: definition that the paper leaves open. ``not_printed``: the value depends on an input that the
 #: paper does not give. ``open``: the reason is not known.
 CLASSES: Final = ("contradiction", "definition", "not_printed", "open")
 
@@ -34,20 +34,20 @@ _COMMON: Final = ("class", "text", "proofs", "choices")
 
 @dataclass(frozen=True, kw_only=True)
 class Reason:
-    """The recorded reason why one of our figures differs from the paper's.
+    """The recorded reason why one of our values differs from the paper's.
 
     `kind` is the class of the reason, one of :data:`CLASSES`, or empty for a reason that a
     simulator gives. `text` is the reason as a sentence; all other fields may be empty. `proofs`
-    names proofs from the paper's printed figures, and `measures` names our figures by other
+    names proofs from the paper's printed values, and `measures` names our values by other
     definitions of the number.
 
     `missing` is an input that the paper does not give. `holds` says at which value of this input
-    the figure would agree; `implied` names proofs that derive this value, and `computed` the
-    function that computes it. `choices` names settings that the paper leaves open and whose
-    possible values (readings, see :mod:`accelflow.readings`) were tried. `undecided` lists the
-    readings with which the runs are too short for a verdict: the figure's interval is too wide, or
-    bursty arrivals changed their rate too seldom. `tried` lists the readings with which the figure
-    is still off.
+    our value would agree with the paper's; `implied` names proofs that derive this value, and
+    `computed` the function that computes it. `choices` names settings that the paper leaves open
+    and whose possible values (readings, see :mod:`accelflow.readings`) were tried. `undecided`
+    lists the readings with which the runs are too short for a verdict: the value's interval is too
+    wide, or bursty arrivals changed their rate too seldom. `tried` lists the readings with which
+    the value is still off.
     """
 
     kind: str
@@ -106,7 +106,7 @@ def _listed(names: tuple[str, ...]) -> str:
 
 @cache
 def reasons() -> Mapping[str, Reason]:
-    """Return the recorded reasons why our figures differ from papers', by key of the figure.
+    """Return the recorded reasons why our values differ from papers', by key of the value.
 
     Raises InputError for a key that no paper reports, and as :func:`read_reason` does.
     """
@@ -126,7 +126,7 @@ def reasons() -> Mapping[str, Reason]:
 
 @cache
 def notes() -> Mapping[str, str]:
-    """Return the remarks on our figures in ``experiments/notes.toml``, by key of the figure.
+    """Return the remarks on our values in ``experiments/notes.toml``, by key of the value.
 
     Raises InputError for a remark whose text is empty, or whose keys are not a list of names.
     """

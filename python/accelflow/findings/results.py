@@ -43,8 +43,8 @@ def from_dict(
 ) -> Finding:
     """Make a finding from `found`, a JSON object that :func:`to_dict` made.
 
-    Our figure is that in `found`. What it is compared with (`target`), the reason for a difference
-    (`why`) and the name of the `experiment` are replaced by the arguments. Raises KeyError or
+    Our value comes from `found`. The paper's value and its data come from `target`, the reason for
+    a difference is `why`, and the name of the experiment is `experiment`. Raises KeyError or
     TypeError for an object that is not a finding.
     """
     return Finding.of(

@@ -1,10 +1,10 @@
 """Estimates with confidence intervals, from replications with different seeds.
 
 A ratio of two percentiles is computed from all replications together, because the mean of the
-replications' ratios is biased. The jackknife estimates its variance: the figure is computed again
-without each replication in turn. Replications are independent, and each is a long sample, as the
-jackknife of a quantile requires (Shao and Wu, "A general theory for jackknife variance estimation",
-1989). Leaving out single responses would be wrong.
+replications' ratios is biased. The jackknife estimates its variance: the statistic is computed
+again without each replication in turn. Replications are independent, and each is a long sample, as
+the jackknife of a quantile requires (Shao and Wu, "A general theory for jackknife variance
+estimation", 1989). Leaving out single responses would be wrong.
 
 With the same seed, compared systems serve the same requests. The jackknife leaves out the same seed
 for both systems, so that their common variation cancels. The interval of a plain mean is Student's.
@@ -21,8 +21,8 @@ from accelflow.findings.estimate import Estimate
 
 __all__ = ["Figure", "estimate", "half_width", "jackknife"]
 
-#: A function that computes a figure from the replications with the given indices; it returns None
-#: if these replications do not have the figure.
+#: A function that computes a statistic from the replications with the given indices. It returns
+#: None if these replications do not have the statistic.
 Figure = Callable[[Sequence[int]], float | None]
 
 #: Relative half widths below this are rounding errors and count as 0.
@@ -30,11 +30,12 @@ _ROUNDING: Final = 1e-9
 
 
 def jackknife(figure: Figure, replications: int) -> Estimate | None:
-    """Compute a figure over all replications, with its 95 % interval by the jackknife.
+    """Compute a statistic over all replications, with its 95 % interval by the jackknife.
 
-    The jackknife computes the figure again without each replication in turn. `figure` is a function
-    of the indices of the replications to use, and `replications` is their number. None if this
-    number is 0, or if a figure that is needed is None: leaving it out would bias the interval.
+    The jackknife computes the statistic again without each replication in turn. `figure` is a
+    function of the indices of the replications to use, and `replications` is their number. None if
+    this number is 0, or if a statistic that is needed is None: leaving it out would bias the
+    interval.
     """
     everyone = range(replications)
     whole = figure(everyone) if replications else None
@@ -52,10 +53,10 @@ def jackknife(figure: Figure, replications: int) -> Estimate | None:
 
 
 def half_width(whole: float, without: Sequence[float]) -> float:
-    """Return half the 95 % confidence interval of the figure `whole`, by the jackknife.
+    """Return half the 95 % confidence interval of the statistic `whole`, by the jackknife.
 
-    `without` has the figure computed without each replication in turn, for at least two
-    replications. An interval below 1e-9 of the figure counts as 0, a rounding error.
+    `without` has the statistic computed without each replication in turn, for at least two
+    replications. An interval below 1e-9 of the statistic counts as 0, a rounding error.
     """
     # Tukey's pseudo-values: their Student interval has the half width of the jackknife.
     count = len(without)

@@ -1,4 +1,4 @@
-"""The figures that the papers report, by key, from ``experiments/paper-targets.toml``."""
+"""The values that the papers report, by key, from ``experiments/paper-targets.toml``."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ __all__ = [
 #: The name of the Python package with data files about the papers.
 DATA: Final = "accelflow.experiments"
 
-#: The kinds of figures: ``exact`` ones are arithmetic on stated inputs, ``dynamic`` ones the
+#: The kinds of values: ``exact`` ones are arithmetic on stated inputs, ``dynamic`` ones the
 #: outcome of a simulation.
 KINDS: Final = ("exact", "dynamic")
 
-#: The allowed uses of a dynamic figure: as an input of the models (``input``), to choose their
+#: The allowed uses of a ``dynamic`` value: as an input of the models (``input``), to choose their
 #: parameters (``fit``), or only to check them (``check``).
 USES: Final = ("input", "fit", "check")
 
@@ -42,7 +42,7 @@ BOUNDS: Final = ("above", "at_least", "at_most")
 #: The relative size of rounding errors of binary fractions.
 _ROUNDING: Final = 1e-9
 
-#: The keys of a section of the file that are attributes, not names of figures.
+#: The keys of a section of the file that are attributes, not names of values.
 _ABOUT: Final = (
     "kind",
     "use",
@@ -59,9 +59,9 @@ _ABOUT: Final = (
 
 @dataclass(frozen=True)
 class Reported:
-    """A figure as a paper prints it: a number, a range, or a bound such as "at most 5".
+    """A value as a paper prints it: a number, a range, or a bound such as "at most 5".
 
-    The figure is the interval from `low` to `high`. For a number both ends are equal, and for a
+    The value is the interval from `low` to `high`. For a number both ends are equal, and for a
     bound one end is infinite. A `strict` bound ("above") excludes its finite end. `cut_off` is true
     if the paper may have truncated the number instead of rounding it.
     """
@@ -73,13 +73,13 @@ class Reported:
 
     @classmethod
     def number(cls, value: Decimal | float | str) -> Reported:
-        """Make the figure of a single number with its printed digits."""
+        """Make a value that is a single number, with its printed digits."""
         exact = Decimal(str(value))
         return cls(exact, exact)
 
     @classmethod
     def bound(cls, kind: str, value: Decimal | float | str) -> Reported:
-        """Make the figure of a bound, with its printed digits; `kind` is one of :data:`BOUNDS`."""
+        """Make a value that is a bound with its printed digits; `kind` is one of :data:`BOUNDS`."""
         exact, infinite = Decimal(str(value)), Decimal(math.inf)
         if kind == "at_most":
             return cls(-infinite, exact)
@@ -87,7 +87,7 @@ class Reported:
 
     @property
     def single(self) -> bool:
-        """Whether the figure is a number rather than a range or a bound."""
+        """Whether the printed value is a number rather than a range or a bound."""
         return self.low == self.high
 
     @property
@@ -107,7 +107,7 @@ class Reported:
 
     @property
     def text(self) -> str:
-        """The figure as text, with the digits that the paper prints."""
+        """The printed value as text, with the digits that the paper prints."""
         kind = self.bound_kind
         if kind is not None:
             end = self.high if kind == "at_most" else self.low
@@ -115,7 +115,7 @@ class Reported:
         return f"{self.low:,f}" if self.single else f"{self.low:,f} to {self.high:,f}"
 
     def nearest(self, value: float) -> float:
-        """Return the number within the figure's interval that is nearest to `value`.
+        """Return the number within the printed value's interval that is nearest to `value`.
 
         This is `value` itself if the interval contains it. The finite end of a strict bound counts
         as contained.
@@ -123,7 +123,7 @@ class Reported:
         return min(max(value, float(self.low)), float(self.high))
 
     def allows(self, value: float, tolerance: float) -> bool:
-        """Return whether `value` agrees with the figure, being inside it or near enough.
+        """Return whether `value` agrees with the printed value, being inside it or near enough.
 
         Near a number or a range, a value may be outside by `tolerance` times the nearer end: 0.1
         allows 10 %. A bound has no tolerance.
@@ -132,9 +132,9 @@ class Reported:
         return low < value if self.strict else low <= value <= high
 
     def splits(self, low: float, high: float, tolerance: float) -> bool:
-        """Return whether some values from `low` to `high` agree with the figure and others do not.
+        """Return whether some numbers from `low` to `high` agree with the printed value, some not.
 
-        `tolerance` is relative to the ends of the figure, as in :meth:`allows`.
+        `tolerance` is relative to the ends of the printed value, as in :meth:`allows`.
         """
         least, most = self._limits(tolerance)
         if self.allows(low, tolerance) and self.allows(high, tolerance):
@@ -142,7 +142,7 @@ class Reported:
         return high > least and low < most if self.strict else high >= least and low <= most
 
     def _limits(self, tolerance: float) -> tuple[float, float]:
-        """Return the lowest and the highest value that agree with the figure."""
+        """Return the lowest and the highest value that agree with the printed value."""
         low, high = float(self.low), float(self.high)
         if self.strict:
             return low, high
@@ -150,7 +150,7 @@ class Reported:
         return low - slack * abs(low), high + slack * abs(high)
 
     def printed_digits_match(self, value: float) -> bool:
-        """Return whether `value` would be printed with the figure's digits: 0.684 matches 0.68.
+        """Return whether `value` has the digits of the printed value: 0.684 matches 0.68.
 
         The value is rounded or, if `cut_off`, may be truncated. For a whole number it is always
         rounded. A range or a bound must contain `value`; the finite end of a strict bound counts as
@@ -167,7 +167,7 @@ class Reported:
         return -unit / 2 - 1e-9 <= difference < (unit if self.cut_off else unit / 2 + 1e-9)
 
     def to_json(self) -> float | dict[str, float]:
-        """Return the figure for JSON: a number, or an object for a range or a bound.
+        """Return the printed value for JSON: a number, or an object for a range or a bound.
 
         The object of a range has ``low`` and ``high``. That of a bound has one member, named by its
         kind (:data:`BOUNDS`).
@@ -181,16 +181,16 @@ class Reported:
 
 @dataclass(frozen=True)
 class Target:
-    """One figure that a paper reports, with the data to compare it with ours.
+    """One value that a paper reports, with the data to compare it with ours.
 
     `key` is paper, section and name, such as ``accelflow.p99_reduction.RELIEF``, and `figure` is
-    the printed value. `kind` is one of :data:`KINDS`. `use` tells whether the figure is an input,
-    was fitted, or is a check: one of :data:`USES` for the kind ``dynamic``, otherwise None. `unit`
-    is empty for a ratio. Our value is divided by `ours_per_printed` before digits are compared; it
-    is not 1 where the paper prints another unit. A `change` is a ratio that is compared by its
-    difference from 1, so that 1.005 is far from 1.14. `fits` names the parameters whose values were
-    chosen to match this figure, which is then no check of the models. `places` names the figures,
-    tables and sections of the paper that print the figure.
+    the printed value. `kind` is one of :data:`KINDS`. `use` tells whether the printed value is an
+    input, was fitted, or is a check: one of :data:`USES` for the kind ``dynamic``, otherwise None.
+    `unit` is empty for a ratio. Our value is divided by `ours_per_printed` before digits are
+    compared; this divisor is not 1 where the paper prints another unit. A `change` is a ratio that
+    is compared by its difference from 1, so that 1.005 is far from 1.14. `fits` names the
+    parameters whose values were chosen to match this value, which is then no check of the models.
+    `places` names the figures, tables and sections of the paper in which the value appears.
     """
 
     key: str
@@ -222,9 +222,9 @@ class Target:
 
 @cache
 def targets() -> Mapping[str, Target]:
-    """Return the figures that the papers report, by key, in the order of the file.
+    """Return the values that the papers report, by key, in the order of the file.
 
-    If a figure is a list, each of its elements has a key of its own, such as ``NAME[0]``.
+    If the file has a list, each of its elements has a key of its own, such as ``NAME[0]``.
     """
     found = {}
     for key, name, figure, about in _figures():
@@ -245,7 +245,7 @@ def targets() -> Mapping[str, Target]:
 
 
 def _own(by_name: Mapping[str, Any], name: str, default: Any) -> Any:
-    """Return a section's entry for the figure `name`, or for its name before a dot or index.
+    """Return a section's entry for the value called `name`, or for its name before a dot or index.
 
     TOML reads a dotted name as a table; its parts are looked up one after the other.
     """
@@ -258,12 +258,12 @@ def _own(by_name: Mapping[str, Any], name: str, default: Any) -> Any:
 
 @cache
 def printed_figures() -> Mapping[str, Decimal]:
-    """Return the papers' figures that are single numbers, with their printed digits, by key."""
+    """Return the papers' values that are single numbers, with their printed digits, by key."""
     return {key: figure.low for key, _, figure, _ in _figures() if figure.single}
 
 
 def _figures() -> Iterator[tuple[str, str, Reported, Mapping[str, Any]]]:
-    """Yield the key, the name, the printed value and the section's attributes of each figure."""
+    """Yield key, name, value and the section's attributes for each value of the papers."""
     text = resources.files(DATA).joinpath("paper-targets.toml").read_text(encoding="utf-8")
     for paper, sections in tomllib.loads(text, parse_float=Decimal).items():
         for section, content in sections.items():
@@ -274,7 +274,7 @@ def _figures() -> Iterator[tuple[str, str, Reported, Mapping[str, Any]]]:
 
 
 def _flat(content: Mapping[str, Any]) -> Iterator[tuple[str, Reported]]:
-    """Yield the figures of a section with their names, one for each element of a list.
+    """Yield the values of a section with their names, one for each element of a list.
 
     TOML reads a name such as ``speedup_x0.25`` as a table; its parts are joined again.
     """
@@ -294,7 +294,7 @@ def _flat(content: Mapping[str, Any]) -> Iterator[tuple[str, Reported]]:
 
 @cache
 def uncovered() -> Mapping[str, str]:
-    """Return the papers' figures that are not reproduced: the reason for each, by key or section.
+    """Return the papers' values that are not reproduced: the reason for each, by key or section.
 
     Raises InputError for a key that no paper reports, and for a reason that is empty or not a text.
     """

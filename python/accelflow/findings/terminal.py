@@ -18,9 +18,9 @@ _NUMBERS: Final = frozenset({"ours", "value", "95 % CI", "paper", "difference"})
 
 
 def print_findings(findings: Sequence[Finding], console: Console, *, labels: bool = False) -> None:
-    """Print a table of our figures beside the paper's; rows that are off or undecided are yellow.
+    """Print a table of our values beside the paper's; rows that are off or undecided are yellow.
 
-    With `labels`, a row's key is followed by its label, which describes the figure.
+    With `labels`, a row's key is followed by its label, which describes the value.
     """
     table = plain_table()
     for column in COLUMNS:
@@ -35,7 +35,7 @@ def print_findings(findings: Sequence[Finding], console: Console, *, labels: boo
 
 
 def print_own_figures(findings: Sequence[Finding], console: Console) -> None:
-    """Print a table of our figures only, for `findings` that no paper reports."""
+    """Print a table of our values only, for `findings` that no paper reports."""
     table = plain_table()
     for column in OWN_COLUMNS:
         table.add_column(column, justify="right" if column in _NUMBERS else "left", no_wrap=True)

@@ -41,7 +41,7 @@ COLUMNS: Final = (
     "verdict",
 )
 
-#: The columns of a table of figures that no paper reports.
+#: The columns of a table of values that no paper reports.
 OWN_COLUMNS: Final = ("figure", "experiment", "value", "95 % CI", "unit", "doubts")
 
 #: Relative half intervals below this are rounding errors and count as 0.
@@ -54,7 +54,7 @@ NO_REASON: Final = "**NO REASON RECORDED**"
 def cells(finding: Finding) -> list[str]:
     """Return the cells of the finding's row in a table with :data:`COLUMNS`.
 
-    A star after our figure marks a saturated system.
+    A star after our value marks a saturated system.
     """
     return [
         *_own_figure(finding),
@@ -75,7 +75,7 @@ def own_cells(finding: Finding) -> list[str]:
 
 
 def _own_figure(finding: Finding) -> list[str]:
-    """Return cells: key, source, our figure and half the width of its interval."""
+    """Return cells: key, source, our value and half the width of its interval."""
     experiment = finding.experiment
     if finding.requests:
         experiment += f", {finding.requests:,} requests"
@@ -108,8 +108,8 @@ def counts_text(findings: Iterable[Finding]) -> str:
 def predictions_text(findings: Sequence[Finding]) -> str:
     """Return as text how many predictions agree with the paper, are off, and are undecided.
 
-    Predictions are figures that no parameter was chosen to match (use ``check``). The text then has
-    the same counts for the figures of use ``fit`` or ``input``, taken together.
+    Predictions are values that no parameter was chosen to match (use ``check``). The text then has
+    the same counts for the values of use ``fit`` or ``input``, taken together.
     """
     used = [finding for finding in findings if finding.use is not None]
     predicted = [finding for finding in used if finding.use == "check"]
@@ -118,15 +118,15 @@ def predictions_text(findings: Sequence[Finding]) -> str:
 
 
 def ours_text(finding: Finding) -> str:
-    """Return our figure as text; ``none`` if the figure could not be computed."""
+    """Return our value as text; ``none`` if the value could not be computed."""
     return "none" if finding.ours is None else number(finding.ours.mean)
 
 
 def interval_text(finding: Finding) -> str:
-    """Return half the width of our figure's confidence interval as text, such as ``± 0.05``.
+    """Return half the width of our value's confidence interval as text, such as ``± 0.05``.
 
-    Empty if our figure could not be computed or has no interval: for a single seed, for a figure
-    that does not depend on seeds, and for one that is equal for all seeds.
+    Empty if our value could not be computed or has no interval: for a single seed, for a value that
+    does not depend on seeds, and for one that is equal for all seeds.
     """
     return "" if finding.ours is None else _half_text(finding.ours)
 
@@ -150,15 +150,16 @@ def estimate_text(estimate: Estimate | None) -> str:
 
 
 def paper_text(finding: Finding) -> str:
-    """Return the paper's figure as text with its printed digits; empty without a figure."""
+    """Return the paper's value as text with its printed digits; empty without a value."""
     return "" if finding.paper is None else finding.paper.text
 
 
 def difference_text(finding: Finding) -> str:
-    """Return the relative difference between our figure and the paper's as text, in per cent.
+    """Return the relative difference between our value and the paper's as text, in per cent.
 
-    It is divided by the paper's figure or, for a `change` (a ratio compared by its difference from
-    1), by that figure's difference from 1. Empty if there is no difference to compute.
+    The difference is divided by the paper's value or, for a `change` (a ratio compared by its
+    difference from 1), by that value's difference from 1. Empty if there is no difference to
+    compute.
     """
     if finding.difference is None:
         return ""

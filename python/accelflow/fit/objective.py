@@ -1,4 +1,4 @@
-"""The distance of a scenario's results from the paper's figures, and its standard error."""
+"""The distance of a scenario's results from the paper's values, and its standard error."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from accelflow.reproduce.distance import fitted, standard_error
 
 __all__ = ["EXPERIMENT", "Evaluation", "Judge", "Lengths"]
 
-#: The experiment to whose figures the parameters are fitted.
+#: The experiment to whose values the parameters are fitted.
 EXPERIMENT: Final = "fig11"
 
 #: A point gets no more seeds if it is worse than the best by this many times its own noise.
@@ -56,10 +56,10 @@ class Evaluation:
     """A simulated point of the search: a scenario, its results, and its distance from the paper.
 
     `stage` names the part of the search that tried the point. `findings` compare our results with
-    the figures of the paper that the search fits. Each figure is a reduction of latency; a
-    reduction r is a latency ratio of 1 - r. `distance` is the root mean square difference between
-    the logarithms of our ratios and the paper's: at 0.1, latencies differ by about a tenth. It is
-    infinite if a figure could not be computed. `noise` is the standard error of the distance by the
+    the values of the paper that the search fits. Each value is a reduction of latency; a reduction
+    r is a latency ratio of 1 - r. `distance` is the root mean square difference between the
+    logarithms of our ratios and the paper's: at 0.1, latencies differ by about a tenth. It is
+    infinite if a value could not be computed. `noise` is the standard error of the distance by the
     jackknife, and `seeds` the number of seeds. `steady` is true if the distance is finite and the
     noise small enough.
     """
@@ -74,7 +74,7 @@ class Evaluation:
 
     @property
     def rows(self) -> Mapping[str, float | None]:
-        """Our results by the key of the paper's figure; None for one that could not be computed."""
+        """Our results by the key of the paper's value; None for one that could not be computed."""
         return _means(self.findings)
 
 

@@ -38,9 +38,9 @@ class Fit:
 
     A point is a set of parameter values. `default` is the first point: the default scenario with
     the `fixed` values. `evaluations` are all other points in the order of their trial. `finalists`
-    are the best points, simulated again with more seeds; the default is one if its values are
-    within the bounds. `best` is the finalist nearest to the paper. `lengths`, `asked` (the largest
-    number of points), `seed` and `fixed` are the inputs of the search.
+    are the best points, simulated again with more seeds; the default is a finalist if its values
+    are within the bounds. `best` is the finalist nearest to the paper. `lengths`, `asked` (the
+    largest number of points), `seed` and `fixed` are the inputs of the search.
     """
 
     evaluations: tuple[Evaluation, ...]

@@ -1,10 +1,10 @@
 """Workloads from existing data: tables of arrivals and calls, profiles, and spans.
 
 Each kind of data has a function that reads files. Functions called ``import_...`` return an
-:class:`Imported` workload, which :func:`write_imported` writes together with its companion files.
-A :class:`Report` lists what was understood, guessed and dropped, with counts and places. A strict
-report refuses the first guess or drop. :func:`import_spans` makes its report itself, and returns it
-beside the workload, as an object for JSON.
+:class:`Imported` workload, which :func:`write_imported` writes together with its companion files. A
+:class:`Report` lists which data was understood, guessed or dropped, how often, and where in the
+files. A strict report raises an InputError for the first guess or drop. :func:`import_spans` makes
+its report itself, and returns it beside the workload, as an object for JSON.
 
 ========== ================================================
 arrivals   :func:`read_arrivals`: times, counts or rates

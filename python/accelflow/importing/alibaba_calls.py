@@ -86,7 +86,7 @@ class Service:
     """The invocations of one interface of one microservice: number, calls and own time.
 
     `count` is the number of invocations. `shapes` counts how often each :data:`Shape` of calls
-    occurred. `own_ms` has the times of invocations without those of their calls, in ms.
+    occurred. `own_ms` has the times of invocations without the times of their calls, in ms.
     """
 
     count: int = 0

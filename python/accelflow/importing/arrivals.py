@@ -174,10 +174,10 @@ class Arrivals:
 def read_arrivals(paths: Sequence[Path], report: Report, options: Options) -> Arrivals:
     """Read the arrivals of one service from a table, or from several parts of one table.
 
-    A table has a column of times, and may have a column of counts or rates. The column's name
-    declares the unit of times (``time_ms``). Times may be in any order. Raises InputError for
-    tables without such columns or without a usable row, and for options that are not allowed or
-    contradict the table.
+    A table has a column of times, and may have a column of counts or rates. The name of the column
+    of times declares their unit (``time_ms``). Times may be in any order. Raises InputError for
+    tables without a column of times or without a usable row, and for options that are not allowed
+    or contradict the table.
     """
     if options.window_s is not None and not 1e-9 <= options.window_s <= 1e9:
         raise refused("--window", options.window_s, "must be from 1e-9 to 1e9 seconds")

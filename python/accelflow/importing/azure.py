@@ -65,7 +65,7 @@ class Functions(Protocol):
         """Return the number of invocations of each function that may become a service."""
 
     def has_minutes(self, function: str) -> bool:
-        """Return whether the minutes of `function` are known."""
+        """Return whether the invocations of `function` by minute are known."""
 
     def minutes(self, function: str) -> Mapping[int, int]:
         """Return the invocations of `function` in each minute that has any, by minute from 0."""

@@ -42,7 +42,7 @@ class Days:
         self._length = 0
 
     def read_invocations(self, table: CsvTable) -> None:
-        """Add the invocations in `table`, one day's, which has a column for each minute.
+        """Add the invocations in `table`, which has one day, with a column for each minute.
 
         These columns are called ``1`` or ``minute_1`` and so on. Raises InputError for other
         columns, and for more than a million functions.
@@ -161,10 +161,10 @@ class Days:
         return found
 
     def has_minutes(self, function: str) -> bool:
-        """Return whether the minutes of `function` are known.
+        """Return whether the invocations of `function` by minute are known.
 
-        While tables are read, a function's minutes are dropped if many other functions have had
-        more invocations so far.
+        While tables are read, a function's invocations by minute are dropped (but not their total)
+        if many other functions have had more invocations so far.
         """
         return function in self._minutes
 

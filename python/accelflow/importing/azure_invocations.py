@@ -90,7 +90,7 @@ class Invocations:
         return {name: minutes.total() for name, minutes in self._minutes.items()}
 
     def has_minutes(self, function: str) -> bool:
-        """Return True: the minutes of every function are known."""
+        """Return True: the invocations by minute are known for every function."""
         return function in self._minutes
 
     def minutes(self, function: str) -> Mapping[int, int]:

@@ -26,13 +26,13 @@ _FIGURES: Final = (
 def compared(
     measured: Sequence[Measured], results: Path, service: str | None
 ) -> list[dict[str, Any]]:
-    """Compare measured with simulated response times; return a row for each figure and system.
+    """Compare measured with simulated response times; return a row for each measure and system.
 
-    `results` is the path of a file with the JSON of ``accelflow compare --json``. A measurement is
-    compared with the simulated service called `service`; if this is None, with the service of the
-    same name, or else with the only service. The P99.9 of fewer than 100,000 simulated responses is
-    left out. Raises InputError for a file of another kind, an unknown service, and a measurement
-    that belongs to no service.
+    The measures are the mean, P50, P99 and P99.9. `results` is the path of a file with the JSON of
+    ``accelflow compare --json``. A measurement is compared with the simulated service called
+    `service`; if this is None, with the service of the same name, or else with the only service.
+    The P99.9 of fewer than 100,000 simulated responses is left out. Raises InputError for a file of
+    another kind, an unknown service, and a measurement that belongs to no service.
     """
     comparison = _comparison(results)
     names = comparison.service_names

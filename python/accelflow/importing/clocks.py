@@ -82,9 +82,10 @@ class Clock:
     ) -> None:
         """Read times of `unit`; dates without a zone are in `zone`, by default UTC.
 
-        `windows` is true if the times are starts of windows. When the clocks show an hour twice,
-        the second of two equal starts is then in the second hour, unless the table also has equal
-        starts elsewhere. Raises InputError for an unknown zone.
+        `windows` is true if the times are starts of windows of counted requests. Clocks show an
+        hour twice when daylight saving time ends. If two successive windows start at the same time
+        of this hour, the second one is taken to start an hour later, unless successive windows
+        started at equal times before. Raises InputError for an unknown zone.
         """
         self._report = report
         self._scale = UNITS[unit]

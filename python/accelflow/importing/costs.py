@@ -57,11 +57,11 @@ def import_costs(kind: str, paths: Sequence[Path], report: Report, options: Opti
 
     The profiles set the cost of each operation and the time of application logic. `kind` is one of
     :data:`accelflow.importing.sampled.KINDS`. The total time of a kind of operation is its share of
-    the profile's samples, multiplied by the total time of all samples. The profile states this
-    time, or else it is the number of busy cores multiplied by the duration. The cost of one
-    operation is the operations' time divided by the number of requests, and by the number of such
-    operations in a request. Raises InputError for invalid files and options, and if the service's
-    path has no operations.
+    the profile's samples, multiplied by the total time of all samples. If the profile does not
+    state the total time of all samples, it is the number of busy cores multiplied by the duration.
+    The cost of one operation is the operations' time divided by the number of requests, and by the
+    number of such operations in a request. Raises InputError for invalid files and options, and if
+    the service's path has no operations.
     """
     tree = read_workload(options.into)
     service = service_of(tree, options.service)

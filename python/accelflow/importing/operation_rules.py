@@ -75,7 +75,7 @@ class OperationRules:
             raise unreadable("--rules", path, error) from error
 
     def sort(self, stack: tuple[str, ...]) -> Functional:
-        """Return the category of the call stack `stack`, and the function that stands for it.
+        """Return the category of the call stack `stack`, and a function that represents it.
 
         The last frame of `stack` is the innermost. The category is an operation such as ``Encr``, a
         pair of operations such as ``Encr+Decr`` (a key of `PAIRS`), `APPLICATION`, or `OTHER` if no

@@ -1,4 +1,4 @@
-"""Reports of imports: what was read, guessed and dropped, with counts and places."""
+"""Reports of imports: which data was understood, guessed or dropped, how often, and where."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PLACES: Final = 3
 
 @dataclass
 class Remark:
-    """A remark on imported data: what was found, what was done, how often, and the first places."""
+    """A remark on imported data: what was found and done, how often, and the first three places."""
 
     what: str
     done: str = ""
@@ -27,7 +27,7 @@ class Remark:
     places: list[str] = field(default_factory=list)
 
     def add(self, count: int, place: str) -> None:
-        """Add `count` cases of this remark; keep their `place` if it is one of the first."""
+        """Add `count` cases of this remark; keep their `place` if it is one of the first three."""
         self.count += count
         if place and len(self.places) < PLACES:
             self.places.append(place)

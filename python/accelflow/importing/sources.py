@@ -165,10 +165,10 @@ class CsvTable:
         return f"{self.path}:{self._number}"
 
     def index(self, what: str, *names: str) -> int:
-        """Return the index of the first of `names` that is a column, ignoring case.
+        """Return the position (from 0) of the column with the first of `names` that the table has.
 
-        Raises InputError if none of them is. `what` says in the message for which data the column
-        is.
+        Case is ignored. Raises InputError if the table has none of `names`, or if several columns
+        have the name found. `what` says in the message which data the column has.
         """
         found = self.find(*names)
         if found is None:
@@ -178,9 +178,10 @@ class CsvTable:
         return found
 
     def find(self, *names: str) -> int | None:
-        """Return the index of the first of `names` that is a column, ignoring case; else None.
+        """Return the position (from 0) of the column with the first of `names` that the table has.
 
-        Raises InputError if several columns have that name.
+        Case is ignored. None if the table has none of `names`. Raises InputError if several columns
+        have the name found.
         """
         lower = [column.lower() for column in self.columns]
         found = next((name.lower() for name in names if name.lower() in lower), None)
@@ -193,10 +194,10 @@ class CsvTable:
         return lower.index(found)
 
     def only(self, what: str, names: Sequence[str], hint: str = "") -> int | None:
-        """Return the index of the column that has one of `names`, ignoring case; None without any.
+        """Return the position (from 0) of the only column with one of `names`; None without any.
 
-        Raises InputError for several such columns. In the message, `what` says for which data they
-        are, and `hint` what the user may do.
+        Case is ignored. Raises InputError for several such columns. In the message, `what` says
+        which data the column has, and `hint` what the user may do.
         """
         known = {name.lower() for name in names}
         found = [column for column in self.columns if column.lower() in known]
@@ -206,7 +207,7 @@ class CsvTable:
         return self.columns.index(found[0]) if found else None
 
     def named(self, option: str, name: str) -> int:
-        """Return the index of the column `name`, which the user gave with `option`.
+        """Return the position (from 0) of the column `name`, which the user gave with `option`.
 
         Raises InputError if there is no such column, with a message that names `option`, or if
         there are several.

@@ -43,7 +43,7 @@ def simulated_sentences(rows: Sequence[_Value], effects: Sequence[_Value]) -> It
     """Yield sentences that sum up the simulated results.
 
     They are about the gain of each addition, about additions that reduce each other's gain, and
-    about the resources that limit or overload a system.
+    about overloaded systems and the resources that limit systems.
     """
     for effect in effects:
         if ", where " not in effect["added"]:
@@ -71,7 +71,7 @@ def interference(effects: Sequence[_Value]) -> Iterator[str]:
     """Yield sentences on whether Cerebros and ARCUS reduce each other's gain when combined.
 
     Each sentence compares the gain of Cerebros (or ARCUS) in a system that has ARCUS (or Cerebros)
-    with its gain in a system that has not.
+    with its gain in a system without ARCUS (or Cerebros).
     """
     for effect in effects:
         alone, where, other = effect["added"].partition(", where ")

@@ -80,7 +80,7 @@ class Setup:
     def plan(self, load: str, system: System) -> Plan:
         """Return the input of the closed-form model, :mod:`accelflow.sizing`, for `load`.
 
-        The plan describes the server with `system`.
+        The plan describes the server with the parts that `system` has.
         """
         config = {**self.scenario.get("config", {}), **system.config}
         return Plan(
@@ -108,7 +108,7 @@ class Setup:
         return self.promised_rps * each_us * 1e-6
 
     def shaping(self, system: System, seed: int) -> dict[int, Shaping]:
-        """Return ARCUS's limit on accelerator time, by tenant ID; empty for a system without it."""
+        """Return ARCUS's limits on accelerator time by tenant ID; none if `system` lacks ARCUS."""
         if not system.held:
             return {}
         promise = self.promise_s_per_s(system, seed)
@@ -241,12 +241,13 @@ def _row(setup: Setup, load: str, name: str, same: list[dict[str, Any]]) -> dict
 
 
 def effects(found: Runs) -> list[dict[str, Any]]:
-    """Return how each addition to a system, such as ARCUS, changes the P99 of other tenants.
+    """Return how each addition to a system, such as ARCUS, changes the P99.
 
-    There is an object for each load and addition. ``p99_ratio`` is the P99 without the addition
-    divided by that with it: 2 means half the P99. ``beside_ratio`` is for an addition to a system
-    that already has another one, otherwise None: ``p99_ratio`` in that system, divided by
-    ``p99_ratio`` in AccelFlow alone. Below 1, the two additions reduce each other's gain.
+    The P99 is that of the tenants that do not flood. There is an object for each load and addition.
+    ``p99_ratio`` is the P99 without the addition divided by that with it: 2 means half the P99.
+    ``beside_ratio`` is None unless the system already has another addition. It is the ``p99_ratio``
+    of the new addition to this system, divided by its ``p99_ratio`` to AccelFlow alone. Below 1,
+    the two additions reduce each other's gain.
     """
     rows = []
     for load in LOADS:
