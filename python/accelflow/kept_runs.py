@@ -47,7 +47,7 @@ class KeptRuns:
     """
 
     def __init__(self, place: Path) -> None:
-        """Keep runs in the folder `place`, which the first saved results create."""
+        """Keep runs in the folder `place`; saving the first results creates it."""
         self._place = place
         self._used: set[Path] = set()
 

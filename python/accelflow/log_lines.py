@@ -16,7 +16,7 @@ _LAYOUT: Final = "\n\t"
 
 
 class PrintableLines(logging.Filter):
-    """A filter of a logger that escapes what is not printable, as in ``repr``.
+    """A filter of a logger that escapes characters that are not printable, as ``repr`` does.
 
     The message becomes one line. A traceback keeps its lines, but the text of each exception in it
     becomes one line. Records that need no escapes are not changed.

@@ -64,11 +64,12 @@ class Pools:
     with one that has slack) or ``edf`` (earliest deadline first). With `pinned`, each worker is
     bound to a core.
 
-    Core workers are at most 65,536, and so are the workers of all instances of one accelerator.
+    There may be at most 65,536 core workers, and at most 65,536 workers for each accelerator (all
+    its instances together).
 
-    A trace is a program of accelerator calls. If its payload at the start has fewer than
-    `least_bytes` bytes, the trace runs on the calling thread, since its offload would cost more
-    than it saves (docs/ensemble.md, "Selective offload").
+    A trace is a program of accelerator calls. If the payload that a trace starts with has fewer
+    than `least_bytes` bytes, the trace runs on the calling thread, since its offload would cost
+    more than it saves (docs/ensemble.md, "Selective offload").
     """
 
     workers: int = 1
@@ -103,7 +104,7 @@ class Pools:
 
 @dataclass(frozen=True, kw_only=True)
 class Steering:
-    """Settings of the threads (workers) that run a server's handlers, and how each is chosen.
+    """Settings of a server's workers, the threads that run handlers, and the choice among them.
 
     A worker runs one handler at a time. The load-balancing accelerator, LdB, chooses the worker of
     each request by `policy`.
@@ -111,11 +112,11 @@ class Steering:
     ``affinity`` chooses the worker that a hash of the requested function selects, or if that worker
     would have over 1.25 times the mean number of requests, the next worker below this bound.
     ``function_map`` chooses among the workers below the same bound that have the requested function
-    among their last `function_map_depth` functions: the worker with the fewest requests. If there
-    is none, it chooses among all workers (Cerebros, section 4.3). ``round_robin`` chooses the next
-    worker, and ``least_loaded`` the one with the fewest requests.
+    among their last `function_map_depth` functions: the worker with the fewest requests. Without
+    such a worker, it chooses the worker with the fewest requests among all (Cerebros, section 4.3).
+    ``round_robin`` chooses the next worker, and ``least_loaded`` the one with the fewest requests.
 
-    The default number of `workers` is that of the cores that the process may use; the largest is
+    By default, `workers` is the number of cores that the process may use; the largest number is
     65,536. With `pinned`, each worker is bound to one of the cores.
     """
 
@@ -189,7 +190,7 @@ class Telemetry:
 class Fault:
     """A fault that a server injects into calls of one software accelerator, for tests.
 
-    `accelerator` is TCP, Encr, Decr, RPC, Ser or another name. The fault affects either the
+    `accelerator` is the name of the accelerator, such as TCP or Encr. The fault affects either the
     accelerator's `nth` call (from 1), or a random `share` of its calls (0 to 1), drawn with `seed`;
     set one of the two. `kind` is the effect: the call fails as on broken hardware (``fail``),
     panics (``panic``), or takes `delay_s` seconds longer (``delay``). After a failure or a panic, a

@@ -1,6 +1,7 @@
 """The parameters of all engines, and settings for the simulated server.
 
-Only the engines check values; this module converts their descriptions.
+Only the engines check values. This module converts the engines' descriptions of parameters to
+Python objects.
 """
 
 from __future__ import annotations
@@ -184,9 +185,9 @@ def check_numbers(
 def check_count(of: str, name: str, value: int | None) -> None:
     """Check that `value` is allowed as a count, such as a number of threads.
 
-    `name` is the count's parameter in the simulator or model `of`. Raises InputError unless `value`
-    is a whole number from 1 to the parameter's largest value, or None, which stands for the
-    default.
+    `name` names the parameter of the simulator or model `of` that sets this count. Raises
+    InputError unless `value` is a whole number from 1 to the parameter's largest value, or None,
+    which stands for the default.
     """
     if value is not None:
         whole_number(name, value, 1, int(_parameter_of(of, name).max))
@@ -245,8 +246,8 @@ def _groups() -> frozenset[str]:
 def canonical(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return `values` of the simulated server's parameters with the short spelling of each key.
 
-    ``accelerator.TCP.pes`` becomes ``pes.TCP``. It stays as it is if ``pes.TCP`` is set, too, and
-    so do unknown keys: later checks refuse them.
+    ``accelerator.TCP.pes`` becomes ``pes.TCP``. A key that is set in both spellings and an unknown
+    key stay as they are: later checks refuse them.
     """
     keys = {each.also: each.key for each in parameters() if each.also}
     named = {name: keys.get(name, name) for name in values}

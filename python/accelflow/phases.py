@@ -184,8 +184,8 @@ Arrivals: TypeAlias = (
 class OperationCost(TypedDict, total=False):
     """The core time of an operation: `ns` plus `ns_per_byte` for each byte of its message.
 
-    Bytes count before compression. `relative_error` is the standard error of the mean, if it was
-    measured, as a share of the mean.
+    The message's bytes are counted before compression. `relative_error` is the standard error of
+    the mean, if it was measured, as a share of the mean.
     """
 
     ns: float
@@ -257,9 +257,10 @@ class ChainOptions(TypedDict, total=False):
     `times` equal chains run in parallel. `facts` are the values of payload fields that the chain's
     branches test, and `odds` the probabilities that such fields are 1. `sizes` are the sizes of the
     chain's messages. `waits` maps each trace that receives the answer of another server to the time
-    until this answer comes. `calls` names a service of the workload that answers instead; if the
-    service runs on another server, each message takes the time `network`. If `detached`, the
-    request does not wait for the chain. `retry` repeats failed attempts.
+    until this answer comes. With `calls`, these waits are simulated: `calls` names a service of the
+    workload that gives the answer. If this service runs on another server, each message takes the
+    time `network`. If `detached`, the request does not wait for the chain. `retry` repeats failed
+    attempts.
     """
 
     times: int
@@ -308,9 +309,9 @@ Phase: TypeAlias = Chain | Parallel | Timed | Cpu
 class Defaults(TypedDict, total=False):
     """A workload's values for fields that its services leave out.
 
-    Most have the meaning of the fields of :class:`accelflow.services.Service`. `rates` names the
-    rule by which the services share the mean rate, and `network` is the time of a message between
-    two servers.
+    Most have the meaning of the fields of the same names in :class:`accelflow.services.Service`.
+    `rates` names the rule by which the services share the mean rate, and `network` is the time of a
+    message between two servers.
     """
 
     rate_rps: float

@@ -107,7 +107,7 @@ class Properties:
     share a ``central`` queue at the manager, which then makes every decision. `policy`: the order
     of queues, if the scenario sets none. `start_ns`: core time to start a chain of traces.
     `submission`: the manager's time before a chain starts (None: the manager takes no part).
-    `requests`: how a core learns that an accelerator needs its decision. `notification`: how a core
+    `requests`: how a core learns that it must decide for an accelerator. `notification`: how a core
     learns that a trace has ended. `notified_ns`: core time to handle the end of a trace.
     """
 

@@ -123,7 +123,7 @@ def parse_precision(text: str) -> Precision:
 def first_requests(precision: Precision) -> int:
     """Return the number of requests per service in the first, shortest run.
 
-    It is that of a service with the mean rate; services with lower rates have fewer.
+    The number is for a service with the mean rate; services with lower rates have fewer requests.
     """
     thousandths = precision.thousandths
     if thousandths is None:  # a mean
@@ -183,7 +183,7 @@ def until_precise(
 def check_replications(seeds: int) -> int:
     """Return the number of seeds for simulations with a requested precision.
 
-    This is `seeds`, or the default number if `seeds` is 1. Raises InputError for another number
+    This is `seeds`, or the default number if `seeds` is 1. Raises InputError for any other number
     below five.
     """
     if seeds == 1:

@@ -177,7 +177,7 @@ def mean_rate(rates: Iterable[tuple[int, float]], end: tuple[int, float] | None 
 def stated_rate(
     mean_rps: float, rates: Iterable[tuple[int, float]], end: tuple[int, float] | None
 ) -> float:
-    """Return the mean rate to write into a workload's file, in requests per second, six digits.
+    """Return the mean rate to write into a workload's file, in requests per second with six digits.
 
     It is `mean_rps`, the mean rate of the imported data, unless the file's table of rates
     (:func:`rate_rows`) has another mean. The means differ if the data goes beyond the largest time

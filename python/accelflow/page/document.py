@@ -85,7 +85,7 @@ class Slider:
 
 @dataclass(frozen=True, kw_only=True)
 class Readout:
-    """A list, beside a plot, of the values that the reader has selected with its controls.
+    """A list beside a plot, with the values that the reader has selected by the plot's controls.
 
     Screen readers announce it. It has an entry for each row of the plot's data in which the columns
     `where` equal the plot's parameters of the same names. An entry is the row's text in the column

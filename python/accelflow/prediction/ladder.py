@@ -47,11 +47,12 @@ _OF_RECORDING: Final = 0xFFFF
 class Options:
     """The settings of the measurements and of the forecasts.
 
-    The server's capacity is measured first, for a quarter of `seconds`. Loads are shares of it. The
-    recording is made at `recorded_load`. Then each of `loads` (above 0, at most 0.95) runs for
-    `seconds`, `repeats` times, in turn with the others. For each forecast, `requests` requests are
-    simulated. `workload` is a suite's name, or the content of a workload's file as a dict; it
-    contains the service to forecast. `config` sets parameters of the simulated server by key.
+    The server's capacity is measured first, for a quarter of `seconds`. Loads are shares of the
+    capacity. The recording is made at `recorded_load`. Then each of `loads` (above 0, at most 0.95)
+    runs for `seconds`, `repeats` times, in turn with the others. For each forecast, `requests`
+    requests are simulated. `workload` is a suite's name, or the content of a workload's file as a
+    dict; it contains the service to forecast. `config` sets parameters of the simulated server by
+    key.
     """
 
     loads: Sequence[float] = (0.1, 0.3, 0.5, 0.7)
@@ -85,10 +86,10 @@ def predict(
 ) -> dict[str, Any]:
     """Forecast the response times of `subject` from a recording, and compare with measured ones.
 
-    The server is started, recorded and measured by this function; it has a core to itself if there
-    are two. `progress` is called with the name of each stage. Returns an object for JSON with the
-    schema ``accelflow.prediction/1``: the machine, the recording, and for each load the measured
-    and the forecast times with their errors.
+    The server is started, recorded and measured by this function; it has a core to itself if the
+    machine has two. `progress` is called with the name of each stage. Returns an object for JSON
+    with the schema ``accelflow.prediction/1``: the machine, the recording, and for each load the
+    measured and the forecast times with their errors.
 
     Raises AccelflowError for a server that does not start or answer, and for a recording that does
     not fit the workload. Raises InputError for invalid values.

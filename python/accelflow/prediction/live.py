@@ -130,8 +130,8 @@ class Live:
     def __init__(self, subject: Subject, *, core: int | None, record: bool) -> None:
         """Start the server's process on `core` (None: any) and wait until it serves.
 
-        With `record`, the server records requests. Raises InputError if it refuses `subject`, and
-        AccelflowError if it does not start for another reason.
+        With `record`, the server records requests. Raises InputError if the server refuses
+        `subject`, and AccelflowError if the server does not start for another reason.
         """
         settings = {
             "handlers": subject.handlers,
@@ -314,8 +314,8 @@ def recorded(
     servers run on the processor core `core` (None: on any). Two values in the recording are
     corrected. The processor time outside of steps would include the time that recording itself
     takes. So the difference between both servers is subtracted. The client's time under load would
-    include queueing, which the forecast computes itself. So it is measured with single calls
-    (:func:`alone`).
+    include queueing, which the forecast computes itself. So the client's time is measured with
+    single calls (:func:`alone`).
     """
     with Live(subject, core=core, record=True) as live:
         client_us = alone(live, subject, seconds=seconds / 2)

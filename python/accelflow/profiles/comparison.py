@@ -21,9 +21,9 @@ def compare(
     and `change_ratio` its change from the first (-0.73: 73 % less; None if the first has none).
     `ipc` has instructions per cycle, None if instructions were not counted. `requests` are the
     numbers of requests served during each profile; without them, all profiles are assumed to have
-    served the same number. `freed_ratio` is the share of the first profile's weight per request
-    that a profile saves. `speedup_ratio` is the first profile's weight per request, divided by that
-    of a profile.
+    served the same number. For each profile, `freed_ratio` is the share of the first profile's
+    weight per request that this profile saves. `speedup_ratio` is the first profile's weight per
+    request, divided by this profile's weight per request.
 
     Raises InputError for no profile, for a wrong count of `requests` or one that is not a finite
     number above 0, and for different weights (such as cycles and samples), which cannot be

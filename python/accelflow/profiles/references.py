@@ -24,9 +24,9 @@ ORCHESTRATION: Final = "orchestration"
 class Reference:
     """A share of cycles that the Accelerometer paper states for a category, with the section.
 
-    `key` is the name of the number among the paper's figures, `subject` the service or services
-    that spend the cycles, and `place` the section. `parts` are the parts of the leaf category that
-    the share counts; empty: all. With `at_most`, the paper states the largest share of several
+    `key` is the key of the number in ``paper-targets.toml``, `subject` the service or services that
+    spend the cycles, and `place` the section. `parts` are the parts of the leaf category that the
+    share counts; empty: all. With `at_most`, the paper states the largest share of several
     services.
     """
 
@@ -112,7 +112,7 @@ def peak_ipc() -> float:
 
 
 def compared(result: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Compare a breakdown with the Accelerometer paper's figures for the same categories and parts.
+    """Compare a breakdown with the Accelerometer paper's numbers for the same categories and parts.
 
     `result` is an object of :func:`accelflow.profiles.breakdown`. Each row has `view`, `category`,
     `parts` (empty for all), `share_ratio` (ours, of all cycles) and `reference`. Categories without

@@ -32,7 +32,7 @@ Patterns = tuple[tuple[str, re.Pattern[str]], ...]
 
 @dataclass(frozen=True)
 class Functional:
-    """The purpose of a call stack: its category, and the function that stands for the stack."""
+    """The purpose of a call stack: its category, and a function that represents the stack."""
 
     category: str
     #: The function that the innermost dispatcher called, or the leaf. It is the name shown in

@@ -93,9 +93,9 @@ def to_json(found: Readings) -> str:
 
 
 def write_held(found: Sequence[Readings], path: str | PathLike[str]) -> None:
-    """Write our figures under each reading of the paper to the file `path`, as JSON.
+    """Write our results under each reading of the paper to the file `path`, as JSON.
 
-    The figures are grouped by their key and by choice. `accelflow reproduce` quotes them in its
+    The results are grouped by their key and by choice. `accelflow reproduce` quotes them in its
     reasons for differences. Raises InputError if the file cannot be written.
     """
     path = file_path("path", path)

@@ -1,4 +1,4 @@
-"""Reads ``readings.json``, and rewrites its page and pictures without simulations."""
+"""Reads ``readings.json``, and rewrites the page and the pictures from it, without simulations."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _SCHEMAS = (SCHEMA, "accelflow.readings/2")
 def rewrite_readings(folder: Path) -> Readings:
     """Rewrite ``readings.md`` and its pictures in `folder` from saved results, without simulations.
 
-    Our figures come from the folder's ``readings.json``. The paper's sentences, the bases of
+    Our results come from the folder's ``readings.json``. The paper's sentences, the bases of
     readings and the rule that chooses the default come from this version of accelflow. Returns the
     results in the file. Raises InputError for a folder without ``readings.json``, for a file that
     does not fit this version's choices or experiments, and if a file cannot be written.

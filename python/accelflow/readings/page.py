@@ -24,7 +24,7 @@ _LEAST: Final = 0.02
 def markdown(found: Readings) -> str:
     """Return the text of ``readings.md`` for the results `found`.
 
-    The page shows how our figures depend on how the paper is read. Equal results give equal text.
+    The page shows how our results depend on how the paper is read. Equal results give equal text.
     """
     lines = [
         *_heading(found),
@@ -43,20 +43,20 @@ def name_of(tried: Tried) -> str:
 
 
 def short(figure: Figure) -> str:
-    """Return the key of the figure's row without the name of the paper."""
+    """Return the key of the result without the name of the paper."""
     return figure.finding.short_key
 
 
 @dataclass(frozen=True)
 class Swing:
-    """How far one figure moves if a choice that the paper leaves open is made in another way.
+    """How far one result moves under the other readings of a choice that the paper leaves open.
 
-    All values are log ratios: the logarithm of our figure divided by the paper's, 0 if both are
+    All values are log ratios: the logarithm of our result divided by the paper's, 0 if both are
     equal. `default` is the log ratio under the default scenario. `others` are the log ratios under
-    the other readings (values) of `choice`, except those with a saturated system. The log ratios of
-    these readings are in `saturated`, since they depend on the length of the run. `sure` is true if
-    a reading's figure differs from the default's by more than the half widths of both confidence
-    intervals together.
+    the other readings of `choice`, except those under which a system is saturated. The log ratios
+    of readings with a saturated system are in `saturated`, since they depend on the length of the
+    run. `sure` is true if a reading's result differs from the default's by more than the half
+    widths of both confidence intervals together.
     """
 
     choice: Choice
@@ -79,10 +79,10 @@ class Swing:
 
 
 def swings(found: Readings, experiment: int, row: int) -> list[Swing]:
-    """Return the choices that move one figure, each with how far; the largest effect comes first.
+    """Return the choices that move one result, each with how far; the largest effect comes first.
 
-    `experiment` and `row` are the indices of the figure in `found.default`. Choices that move its
-    log ratio by less than 0.02 are left out. Empty if the figure has no log ratio under the default
+    `experiment` and `row` are the indices of the result in `found.default`. Choices that move its
+    log ratio by less than 0.02 are left out. Empty if the result has no log ratio under the default
     scenario.
     """
     default = found.default[experiment][row].log_ratio
@@ -158,7 +158,7 @@ def _deciding(found: Readings) -> list[str]:
 
 
 def _turns(figure: Figure, default: Figure) -> bool:
-    """Return whether one figure agrees and the other is off; undecided figures give False."""
+    """Return whether one result agrees and the other is off; undecided results give False."""
     return {figure.verdict, default.verdict} == {"agrees", "off"}
 
 
@@ -194,7 +194,7 @@ def _summary(found: Readings) -> list[str]:
 
 
 def _moves(swing: Swing) -> str:
-    """Return a choice as text with the ends of its swing, then its saturated figures."""
+    """Return a choice as text with the ends of its swing, then its saturated results."""
     low, high = (f"{end:+.2f}" for end in swing.ends)
     ends = [] if low == high else [f"{low} to {high}"]
     doubt = [] if swing.sure else ["~"]
@@ -204,9 +204,9 @@ def _moves(swing: Swing) -> str:
 
 
 def drawn_rows(found: Readings, experiment: int) -> list[int]:
-    """Return the indices of an experiment's figures that can be drawn as log ratios to the paper's.
+    """Return the indices of an experiment's results that can be drawn as log ratios to the paper's.
 
-    A figure can be drawn if it has a log ratio under the default scenario. `experiment` is the
+    A result can be drawn if it has a log ratio under the default scenario. `experiment` is the
     experiment's index in `found`.
     """
     return [

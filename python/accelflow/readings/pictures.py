@@ -24,7 +24,7 @@ __all__ = ["write_pictures"]
 #: The largest number of choices in a row's panel.
 _MOST: Final = 8
 _COLUMNS: Final = 2
-#: The largest log ratio that is shown: about seven times the paper's figure.
+#: The largest log ratio that is shown: about seven times the paper's result.
 _EDGE: Final = 2.0
 _BAR: Final = "#56B4E9"
 _DOUBTFUL: Final = "#D6ECF8"
@@ -34,7 +34,7 @@ _DEFAULT: Final = "#444444"
 
 
 def write_pictures(found: Readings, experiment: int, stem: str | PathLike[str]) -> list[Path]:
-    """Draw how an experiment's figures depend on readings, as `stem`.png and `stem`.svg.
+    """Draw how an experiment's results depend on readings, as `stem`.png and `stem`.svg.
 
     `experiment` is the experiment's index in `found`. Equal results give equal bytes. Returns the
     paths. Raises OSError if a file cannot be written.

@@ -1,11 +1,11 @@
 """The rule that chooses the default scenario, and whether the default follows it.
 
 The default of a choice is the reading with the best basis: the paper's text, then published data.
-If several readings have the best basis, or all are assumed, the default is the one nearest to the
-rows of Fig. 11 marked ``fit``. A reading that is nearer by no more than :data:`NOISE` changes no
-default. A reading that the rule prefers to the default must be set aside for a stated reason. Such
-a reading cannot be the default if a system is saturated in its runs, or if at least half of the
-fitted rows do not agree. Otherwise it is an exception to the rule.
+If several readings have the best basis, or all are assumed, the default is the reading whose
+results are nearest to the rows of Fig. 11 marked ``fit``. A reading that is nearer by no more than
+:data:`NOISE` changes no default. A reading that the rule prefers to the default must be set aside
+for a stated reason. Such a reading cannot be the default if a system is saturated in its runs, or
+if at least half of the fitted rows do not agree. Otherwise it is an exception to the rule.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ class Judged:
 
     `reading` is a possible value of something that the paper leaves open. Only rows of Fig. 11 that
     are marked ``fit`` count; `fitted` is their number, and `off` how many of them do not agree with
-    the paper (verdict off or undecided). `distance` is how far our figures are from the paper's
-    (:mod:`accelflow.reproduce.distance`), infinite if a row has no figure. `saturated` names the
+    the paper (verdict off or undecided). `distance` is how far our results are from the paper's
+    (:mod:`accelflow.reproduce.distance`), infinite if a row lacks our result. `saturated` names the
     systems that could not keep up in these rows.
     """
 
@@ -69,12 +69,12 @@ class Decision:
 
     A choice is something that the paper leaves open, and its readings are the possible values.
     `default` is the reading that the scenario uses, or None if it uses none of them; `others` are
-    the rest. `by` says what decides for the default. It is ``nearest`` if another reading has the
-    same kind of support, so that the distance from Fig. 11 decides. Otherwise it is the default's
-    kind of support (a key of :data:`accelflow.readings.choices.BASES`); it is empty without a
-    default. `exceptions` are readings that the rule prefers to the default and that could be the
-    default, but were set aside for a stated reason. `breaks` has sentences on how the default
-    breaks the rule without a stated reason.
+    the other readings. `by` says what decides for the default. It is ``nearest`` if another reading
+    has the same kind of support, so that the distance from Fig. 11 decides. Otherwise it is the
+    default's kind of support (a key of :data:`accelflow.readings.choices.BASES`); it is empty
+    without a default. `exceptions` are readings that the rule prefers to the default and that could
+    be the default, but were set aside for a stated reason. `breaks` has sentences on how the
+    default breaks the rule without a stated reason.
     """
 
     choice: Choice
@@ -88,7 +88,7 @@ class Decision:
 def decisions(found: Readings) -> list[Decision]:
     """Return the rule's decision on every choice in `found`, except those that run only on request.
 
-    Empty if `found` lacks the experiment Fig. 11, by whose figures the rule decides.
+    Empty if `found` lacks the experiment Fig. 11, by whose results the rule decides.
     """
     names = [definition.name for definition in found.definitions]
     if EXPERIMENT not in names:
@@ -111,7 +111,7 @@ def _decision(found: Readings, index: int, choice: Choice) -> Decision:
 def judged(reading: Reading, figures: Sequence[Figure]) -> Judged:
     """Return `reading` with its distance from the paper's Fig. 11.
 
-    `figures` has our values of that figure under the reading.
+    `figures` has our results for Fig. 11 under the reading.
     """
     findings = fitted([figure.finding for figure in figures])
     means = {finding.key: finding.ours.mean if finding.ours else None for finding in findings}
@@ -124,7 +124,8 @@ def decide(choice: Choice, default: Judged | None, others: Sequence[Judged]) -> 
     """Return the rule's decision on `choice`: why the default is right, or how it breaks the rule.
 
     The rule chooses between the readings of a choice; :mod:`accelflow.readings.rule` states it.
-    `default` is the reading that the scenario uses, or None if it uses none; `others` are the rest.
+    `default` is the reading that the scenario uses, or None if it uses none; `others` are the other
+    readings.
     """
     if default is None:
         return Decision(

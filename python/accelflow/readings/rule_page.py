@@ -27,7 +27,7 @@ _RULE: Final = (
 def rule_section(found: Readings) -> list[str]:
     """Return the section "How the default is chosen" of ``readings.md``, as lines of Markdown.
 
-    Empty if `found` lacks the experiment Fig. 11, by whose figures the rule decides.
+    Empty if `found` lacks the experiment Fig. 11, by whose results the rule decides.
     """
     decided = decisions(found)
     if not decided:

@@ -19,15 +19,15 @@ __all__ = ["EXPERIMENTS", "REDUCTION", "Figure", "Readings", "Tried", "read_all"
 #: out.
 EXPERIMENTS: Final = ("fig3", "fig11", "fig13", "fig17", "fig19")
 
-#: The form of a row whose figure is 1 minus a ratio of latencies.
+#: The form of a row whose result is 1 minus a ratio of latencies.
 REDUCTION: Final = "reduction"
 
 
 @dataclass(frozen=True)
 class Figure:
-    """One of our figures under one reading of the paper, compared with the paper's figure.
+    """One of our results under one reading of the paper, compared with the paper's result.
 
-    `finding` is the comparison. `reduction` is true if the figure is a reduction of latency: 1
+    `finding` is the comparison. `reduction` is true if the result is a reduction of latency: 1
     minus a ratio of latencies.
     """
 
@@ -36,20 +36,20 @@ class Figure:
 
     @property
     def mean(self) -> float | None:
-        """Our figure; None if it could not be computed."""
+        """Our result; None if it could not be computed."""
         return None if self.finding.ours is None else self.finding.ours.mean
 
     @property
     def half_width(self) -> float:
-        """Half of the figure's 95 % confidence interval; infinite for a single simulation."""
+        """Half of the result's 95 % confidence interval; infinite for a single simulation."""
         ours = self.finding.ours
         return math.inf if ours is None or ours.half_width is None else ours.half_width
 
     @property
     def verdict(self) -> str:
-        """The verdict on our figure, a value of :class:`accelflow.findings.Verdict` as text.
+        """The verdict on our result, a value of :class:`accelflow.findings.Verdict` as text.
 
-        A figure is undecided if its interval is wide, or if bursty arrivals changed their rate too
+        A result is undecided if its interval is wide, or if bursty arrivals changed their rate too
         seldom. Too few responses beyond a percentile do not make it undecided, unlike on the page
         of `accelflow reproduce`, since these runs are short.
         """
@@ -58,10 +58,10 @@ class Figure:
 
     @property
     def log_ratio(self) -> float | None:
-        """The natural logarithm of our figure divided by the paper's: 0 if both are equal.
+        """The natural logarithm of our result divided by the paper's: 0 if both are equal.
 
         For a reduction of latency r, the ratio of latencies 1 - r is used in place of r. None if
-        our figure is missing, if the paper reports no single number, or if one of the two numbers
+        our result is missing, if the paper reports no single number, or if one of the two numbers
         is not above 0.
         """
         reported = self.finding.paper
@@ -74,11 +74,11 @@ class Figure:
 
     @property
     def saturated(self) -> bool:
-        """Whether a system could not keep up, so that the figure depends on the run's length."""
+        """Whether a system could not keep up, so that the result depends on the run's length."""
         return bool(self.finding.saturated)
 
     def differs(self, other: Figure) -> bool:
-        """Return whether two figures certainly differ, or only one of them exists.
+        """Return whether two results certainly differ, or only one of them exists.
 
         They certainly differ if their distance exceeds the sum of both intervals' half widths.
         """
@@ -87,7 +87,7 @@ class Figure:
         return abs(self.mean - other.mean) > self.half_width + other.half_width
 
     def same(self, other: Figure) -> bool:
-        """Return whether both figures are equal, bit for bit, with their intervals."""
+        """Return whether both results are equal, bit for bit, with their intervals."""
         return self.finding.ours == other.finding.ours
 
 
@@ -95,7 +95,7 @@ class Figure:
 class Tried:
     """The results of all experiments under one reading that is not the default.
 
-    `reading` is one of the readings of `choice`. `figures[experiment][row]` is a figure, with the
+    `reading` is one of the readings of `choice`. `figures[experiment][row]` is a result, with the
     same indices as :attr:`Readings.default`.
     """
 
@@ -111,7 +111,7 @@ class Readings:
     A choice is something that the paper leaves open, and a reading is one possible value of it.
     `definitions` are the experiments, `choices` the choices that were varied, and `scenario` the
     default scenario. `budget` is the length and number of simulations. `default[experiment][row]`
-    is a figure under the default scenario, where `experiment` is an index in `definitions` and
+    is a result under the default scenario, where `experiment` is an index in `definitions` and
     `row` one in that experiment's rows. `tried` has the results under each other reading.
     """
 
@@ -123,9 +123,9 @@ class Readings:
     tried: tuple[Tried, ...]
 
     def of_row(self, experiment: int, row: int) -> list[tuple[Tried, Figure]]:
-        """Return pairs of a reading's results and one figure in them, for each other reading.
+        """Return pairs of a reading's results and one result in them, for each other reading.
 
-        `experiment` and `row` are the indices of the figure in `default`.
+        `experiment` and `row` are the indices of the result in `default`.
         """
         return [(tried, tried.figures[experiment][row]) for tried in self.tried]
 
