@@ -182,7 +182,7 @@ COMMANDS: Final[tuple[Listed, ...]] = (
         "area",
         "area",
         "area",
-        "Print the area of cores, accelerators and orchestration.",
+        "Print the area of cores, accelerators and orchestration hardware.",
     ),
     Listed(
         "power",
