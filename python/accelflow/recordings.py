@@ -10,9 +10,9 @@ __all__ = ["completed"]
 def completed(text: str, base: str) -> str:
     """Merge two recordings of operations' costs: put the services of `text` into `base`.
 
-    Both are texts of recordings. A service that both have is that of `text`; services that only
-    `text` has follow at the end. Machine and date are those of `text`. Returns the merged text.
-    Raises AccelflowError for a text that is not a recording.
+    Both are texts of recordings. A service in both texts is taken from `text`. Services in `text`
+    alone follow after the services of `base`. Machine and date are taken from `text`. Returns the
+    merged text. Raises AccelflowError for a text that is not a recording.
     """
     for recording in (text, base):
         _native.check_recording(recording)

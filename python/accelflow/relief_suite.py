@@ -1,7 +1,7 @@
 """RELIEF's suite of coarse-grained applications, simulated under RELIEF and AccelFlow: Fig. 15.
 
 AccelFlow's paper prints "maximum throughput" and 1.8x on average, but not how the maximum was
-found. So results have the throughput by every definition that fits the text.
+found. So results have the throughput by every definition of "maximum throughput" that fits.
 """
 
 from __future__ import annotations
@@ -74,11 +74,11 @@ def relief_suite(
 
     In the result, ``applications[i].ratio`` and ``means`` have a ratio for each key of
     :data:`DEFINITIONS`, and for ``bound``: the throughput if the bottleneck unit computes all the
-    time, divided by RELIEF's with one graph at a time. A ratio for ``periodic`` or ``poisson``
-    compares the highest rates at which 99 % of the graphs meet the deadline. It is None if RELIEF
-    has no such rate, and 0 if only AccelFlow has none; the means leave out both. With fewer than
-    :data:`LEAST_COUNTED` graphs after the warm-up, no graph may miss the deadline at these rates,
-    and queues hardly fill.
+    time, divided by RELIEF's throughput with one graph at a time. A ratio for ``periodic`` or
+    ``poisson`` compares the highest rates at which 99 % of the graphs meet the deadline. The ratio
+    is None if RELIEF has no such rate, and 0 if only AccelFlow has none; means leave out ratios
+    that are None or 0. With fewer than :data:`LEAST_COUNTED` graphs after the warm-up, a single
+    late graph is more than 1 %, and queues hardly fill in so short a run.
 
     Raises InputError for an unknown reading or application and for lengths that are not allowed.
     """

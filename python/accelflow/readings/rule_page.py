@@ -1,4 +1,4 @@
-"""The section of ``readings.md`` that shows how the rule chooses the default scenario."""
+"""The section of ``readings.md`` on the rule by which the default scenario is chosen."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ _RULE: Final = (
 def rule_section(found: Readings) -> list[str]:
     """Return the section "How the default is chosen" of ``readings.md``, as lines of Markdown.
 
-    Empty if `found` lacks the experiment Fig. 11, by whose results the rule decides.
+    Empty if `found` lacks the experiment Fig. 11: the rule decides by the numbers of this
+    experiment.
     """
     decided = decisions(found)
     if not decided:

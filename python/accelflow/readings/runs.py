@@ -25,9 +25,9 @@ REDUCTION: Final = "reduction"
 
 @dataclass(frozen=True)
 class Figure:
-    """One of our results under one reading of the paper, compared with the paper's result.
+    """Our number under one reading of the paper, and the number that the paper prints.
 
-    `finding` is the comparison. `reduction` is true if the result is a reduction of latency: 1
+    `finding` is the comparison of the two. `reduction` is true if they are reductions of latency: 1
     minus a ratio of latencies.
     """
 
@@ -36,32 +36,32 @@ class Figure:
 
     @property
     def mean(self) -> float | None:
-        """Our result; None if it could not be computed."""
+        """Our number; None if it could not be computed."""
         return None if self.finding.ours is None else self.finding.ours.mean
 
     @property
     def half_width(self) -> float:
-        """Half of the result's 95 % confidence interval; infinite for a single simulation."""
+        """Half of the 95 % confidence interval of our number; infinite for a single simulation."""
         ours = self.finding.ours
         return math.inf if ours is None or ours.half_width is None else ours.half_width
 
     @property
     def verdict(self) -> str:
-        """The verdict on our result, a value of :class:`accelflow.findings.Verdict` as text.
+        """The verdict on our number, a value of :class:`accelflow.findings.Verdict` as text.
 
-        A result is undecided if its interval is wide, or if bursty arrivals changed their rate too
-        seldom. Too few responses beyond a percentile do not make it undecided, unlike on the page
-        of `accelflow reproduce`, since these runs are short.
+        Our number is undecided if its interval is too wide for a decision, or if the rate of bursty
+        arrivals changed too seldom. It may have few responses beyond a percentile, since these runs
+        are short; on the page of `accelflow reproduce`, it would be undecided for this reason, too.
         """
         few = rates_shortage(self.finding.lacking)
         return str(replace(self.finding, lacking=few).verdict)
 
     @property
     def log_ratio(self) -> float | None:
-        """The natural logarithm of our result divided by the paper's: 0 if both are equal.
+        """The natural logarithm of our number divided by the paper's: 0 if both are equal.
 
         For a reduction of latency r, the ratio of latencies 1 - r is used in place of r. None if
-        our result is missing, if the paper reports no single number, or if one of the two numbers
+        our number is missing, if the paper reports no single number, or if one of the two numbers
         is not above 0.
         """
         reported = self.finding.paper
@@ -74,20 +74,20 @@ class Figure:
 
     @property
     def saturated(self) -> bool:
-        """Whether a system could not keep up, so that the result depends on the run's length."""
+        """Whether a system could not keep up; our number then depends on the simulated time."""
         return bool(self.finding.saturated)
 
     def differs(self, other: Figure) -> bool:
-        """Return whether two results certainly differ, or only one of them exists.
+        """Return whether our numbers in `self` and `other` surely differ, or only one exists.
 
-        They certainly differ if their distance exceeds the sum of both intervals' half widths.
+        They surely differ if their distance exceeds the sum of the half widths of their intervals.
         """
         if self.mean is None or other.mean is None:
             return self.mean is not other.mean
         return abs(self.mean - other.mean) > self.half_width + other.half_width
 
     def same(self, other: Figure) -> bool:
-        """Return whether both results are equal, bit for bit, with their intervals."""
+        """Return whether our numbers in `self` and `other`, and their intervals, are the same."""
         return self.finding.ours == other.finding.ours
 
 
@@ -123,9 +123,9 @@ class Readings:
     tried: tuple[Tried, ...]
 
     def of_row(self, experiment: int, row: int) -> list[tuple[Tried, Figure]]:
-        """Return pairs of a reading's results and one result in them, for each other reading.
+        """Return a pair for each reading that is not the default: its results, and one figure.
 
-        `experiment` and `row` are the indices of the result in `default`.
+        `experiment` and `row` are the indices of the figure, as in `default`.
         """
         return [(tried, tried.figures[experiment][row]) for tried in self.tried]
 
@@ -143,8 +143,8 @@ def read_all(
     `definitions` are the experiments. A reading is one possible value of a choice that the paper
     leaves open; one choice is changed at a time. `scenario` is the default one if None. A
     simulation that several readings need runs once. The results do not depend on the number of the
-    runner's threads. Raises InputError for an experiment without rows, and for a scenario that is
-    not allowed.
+    runner's threads. Raises InputError for an experiment without rows, and for a scenario that
+    :func:`accelflow.reproduce.reproduce` refuses.
     """
     scenario = scenario or Scenario()
     for definition in definitions:

@@ -1,7 +1,7 @@
 """A correction of services' results, made when results are read.
 
-The simulator calls a whole server overloaded; with isolated tenants, :func:`own_overloads` keeps
-this for overloaded services only.
+The simulator marks all services of an overloaded server as saturated. With isolated tenants,
+:func:`own_overloads` removes the mark from the services that keep up by themselves.
 """
 
 from __future__ import annotations
@@ -27,8 +27,9 @@ _ISOLATING: Final = ("tenant.isolation", "tenant.max_traces")
 def isolates_tenants(source: Mapping[str, Any], chip: str | None, services: Sequence[str]) -> bool:
     """Return whether a server protects each tenant from the load of the others.
 
-    `source` has the settings of the results, `chip` is the chip's name if there are several, and
-    `services` are those of the server. False for a server with fewer than two tenants.
+    `source` has the settings of the results. `chip` is the name of the server's chip, or None if
+    the results are of one chip. `services` are the names of the server's services. False for a
+    server with fewer than two tenants.
     """
     tenants = _table(source.get("tenants"))
     if len({tenants.get(service, 0) for service in services}) < 2:
@@ -48,8 +49,8 @@ def _table(value: object) -> Mapping[str, Any]:
 def own_overloads(services: Sequence[ServiceResult]) -> tuple[ServiceResult, ...]:
     """Return the results with ``saturated`` set to None for services that keep up by themselves.
 
-    The simulator sets it for all services of an overloaded server. If no service's own results show
-    an overload, all results stay unchanged.
+    The simulator sets ``saturated`` for all services of an overloaded server. If no service's own
+    results show an overload, all results stay unchanged.
     """
     behind = [service.saturated is not None and _is_behind(service) for service in services]
     if not any(behind):

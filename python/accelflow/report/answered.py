@@ -32,11 +32,11 @@ def _matters(systems: Sequence[SystemResult]) -> bool:
 
 
 def among_answered(systems: Sequence[SystemResult]) -> str:
-    """Return the words "among answered requests alone" to begin a sentence on latencies, if needed.
+    """Return the beginning of a sentence on latencies, which says that requests are left out.
 
-    They are needed if more than 0.1 % of a service's requests under one of `systems` have no
-    response, since latencies leave these requests out. The words include the share without a
-    response. Otherwise the result is empty.
+    Latencies leave out requests without a response. The beginning is "among answered requests
+    alone", with the share of requests that have no response in brackets. The result is empty if
+    this share is at most 0.1 % for each service under each of `systems`.
     """
     if not any(lacks_responses(system) for system in systems):
         return ""
@@ -85,7 +85,7 @@ def _percent(share: float) -> str:
 
 
 def names_text(names: Sequence[str]) -> str:
-    """Join names with commas; only the first few, if there are many."""
+    """Join the first four of `names` with commas; "..." stands for any further ones."""
     return ", ".join(names[:_MOST_NAMES]) + (", ..." if len(names) > _MOST_NAMES else "")
 
 

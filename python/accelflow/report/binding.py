@@ -4,18 +4,18 @@ The rule depends on the results alone. The first of the following that applies i
 
 1. The resource that could not keep up, as the engine names it (``saturated``).
 2. The accelerator whose full queues turned away the largest share of its operations, if this share
-   is at least 1 %. With RELIEF all accelerators share one queue, the manager's. If it turned away
-   at least 1 % of all operations, the busiest accelerator is the bottleneck, provided that it is
-   used at least half of the time, since the queue fills behind it. Otherwise the bottleneck is the
-   manager's queue itself.
+   is at least 1 %. With RELIEF all accelerators share one queue, the manager's. If this queue
+   turned away at least 1 % of all operations, the busiest accelerator is the bottleneck if it is
+   used at least half of the time, since the queue then fills behind this accelerator. Otherwise the
+   bottleneck is the manager's queue itself.
 3. The largest of orchestration, queueing and communication, if it took at least 10 % of the mean
-   latency. The bottleneck "orchestration" names what took most of the time: manager, cores or
-   dispatchers. "Queueing" names the busiest resource (cores, an accelerator, manager, A-DMA
-   engines or a link) if that is used at least half of the time, since waiting grows with
-   utilisation. "Communication" names the transfers.
+   latency. With "orchestration", the one of manager, cores and dispatchers is named that took the
+   most time. With "queueing", the busiest resource (cores, an accelerator, manager, A-DMA engines
+   or a link) is named if it is used at least half of the time, since waiting grows with
+   utilisation. With "communication", the transfers are named.
 4. The work itself: the largest of application logic, accelerators and remote waits. Application
-   logic is called the cores' work if cores also execute traces: all of them, or those of at least
-   10 % of the requests, by fallbacks.
+   logic is called the cores' work if cores also execute traces: all traces, or at least one trace
+   for every ten requests, as a fallback.
 
 Shares of the mean latency are means over the services. A utilisation, or the share of operations
 that full queues turned away, is that of the server where it is highest: a mean over the servers
@@ -93,8 +93,8 @@ class Binding:
     that were turned away. It is None for ``overload``; for other kinds it is the bottleneck's share
     of the mean latency. `used` is a utilisation (0 to 1): for the kind ``queueing`` that of the
     busiest resource, and for ``denials`` that of an accelerator which keeps the manager's queue
-    full. Otherwise it is None. With several servers, `server` names the services on the server that
-    has this utilisation or the full queue; it is empty otherwise.
+    full. For other bottlenecks, `used` is None. With several servers, `server` names the services
+    on the server that has this utilisation or the full queue; otherwise `server` is empty.
     """
 
     kind: BindingKind
@@ -117,7 +117,10 @@ class Binding:
 
     @property
     def sentence(self) -> str:
-        """The bottleneck and its share as words of a sentence: ``Cmp, which cannot keep up``."""
+        """The bottleneck as words of a sentence: ``Cmp, which cannot keep up``.
+
+        If `share` is not None, the words include it.
+        """
         if self.kind == "overload":
             return f"{self.resource}, which cannot keep up"
         share = f"{(self.share or 0.0) * 100:.0f} %"
@@ -152,10 +155,10 @@ class Binding:
 
 
 def parts_of(result: SystemResult | ServiceResult) -> dict[str, float]:
-    """Return the parts of the mean latency in us, by the names in :data:`PARTS`.
+    """Return the parts of the mean latency in us, by the names that reports use (:data:`PARTS`).
 
-    For a system, the parts are means over its services. Empty if the results lack them, as in files
-    of older versions.
+    For a system, the parts are means over its services. Empty if the results lack the parts, as in
+    files of older versions.
     """
     spent = spent_of(result)
     return (
@@ -166,9 +169,9 @@ def parts_of(result: SystemResult | ServiceResult) -> dict[str, float]:
 
 
 def spent_of(result: SystemResult | ServiceResult) -> dict[str, float]:
-    """Return the parts of the mean latency in us, by the simulator's own names.
+    """Return the parts of the mean latency in us, by the names of :attr:`ServiceResult.spent_us`.
 
-    For a system, the parts are means over its services. Empty if the results do not have the parts.
+    For a system, the parts are means over its services. Empty if the results lack the parts.
     """
     services = result.services if isinstance(result, SystemResult) else (result,)
     known = [service.spent_us for service in services if service.spent_us]
@@ -290,7 +293,7 @@ def _waiting(
 def utilizations(system: SystemResult) -> dict[str, float]:
     """Return the utilisation of each resource (0 to 1) by name.
 
-    Of several servers, it is that of the server that uses the resource most.
+    With several servers, it is the highest among the servers.
     """
     known = [_of_server(server) for server in servers_of(system)]
     names = dict.fromkeys(name for of_server in known for name in of_server)

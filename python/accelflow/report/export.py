@@ -58,8 +58,8 @@ def to_table(comparison: Comparison) -> pa.Table:
     """Make an Arrow table with a row for each system and service; column names include units.
 
     With several seeds, each measure has two more columns for its confidence interval, ``NAME_low``
-    and ``NAME_high``. If services call others, columns ``called_NAME`` have the results of these
-    requests; they are null for a service that no other called.
+    and ``NAME_high``. If services call others, columns ``called_NAME`` have the results of the
+    requests that a service received from other services; null if it received none.
 
     The schema's metadata has, under the key ``accelflow``, all settings of the comparison
     (workload, profile, seed, arrivals ...) as JSON. Workload, profile and seed are also columns.

@@ -1,4 +1,4 @@
-"""The first output of a comparison on a terminal: answer, a row for each system, bars of time."""
+"""The first output of a comparison on a terminal: verdict, a row for each system, bars of time."""
 
 from __future__ import annotations
 

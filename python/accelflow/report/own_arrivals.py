@@ -1,4 +1,4 @@
-"""The part that a comparison simulated of the arrivals that are listed in a workload's file."""
+"""Texts on how many of the arrivals in a workload's file a comparison simulated."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _SAME: Final = 0.05
 
 
 def check_loads(root: Reader) -> None:
-    """Raise InputError if `root`, a comparison's results, has wrong data on each service's load.
+    """Raise InputError if ``requests_by_service`` or ``own_arrivals`` in `root` is wrong.
 
-    These data are the optional members ``requests_by_service`` and ``own_arrivals``.
+    `root` has a comparison's results. The two members, on the load of each service, may be missing.
     """
     root.each_if_any("requests_by_service", type(root).count)
     for row in root.items("own_arrivals") if root.has("own_arrivals") else ():
@@ -35,7 +35,10 @@ def check_loads(root: Reader) -> None:
 
 
 def requests_text(comparison: Comparison) -> str:
-    """Return how many requests a service had: ``2,000 requests``, or the least and the most."""
+    """Return how many requests each service had, such as ``2,000 requests``.
+
+    If the numbers differ, the text has the smallest and the largest: ``500 to 2,000 requests``.
+    """
     of_services = comparison.source.get("requests_by_service")
     if not isinstance(of_services, Mapping) or not of_services:
         return f"{comparison.requests:,} requests"
@@ -46,10 +49,10 @@ def requests_text(comparison: Comparison) -> str:
 def arrival_notes(comparison: Comparison) -> list[str]:
     """Return notes on services of which only a part of the file's arrivals was simulated.
 
-    A service has a note if its list of arrival times is longer than the simulation. With a table of
-    rates, it has one if the simulated rate is more than 5 % from the table's mean, or if the
-    simulation ends before the table and the table's highest rate is that far from the mean.
-    The note then has these three rates.
+    A service has a note if its list has more arrivals than were simulated. With a table of rates, a
+    service has a note if the simulated rate differs from the table's mean rate by more than 5 %. It
+    also has one if the simulation ends before the table, and the table's highest rate differs from
+    the mean by more than 5 %. A note on a table has all three rates.
     """
     return list(_notes(comparison.source.get("own_arrivals", ())))
 

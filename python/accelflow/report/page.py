@@ -1,4 +1,4 @@
-"""The HTML page of a comparison: answer, plots, tables, configuration, and the command."""
+"""The HTML page of a comparison: verdict, plots, tables, configuration, command to repeat it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pictures of a comparison: latency bars as in the AccelFlow paper's Fig. 11, parts, and tails."""
+"""Pictures of a comparison: bars of latencies as in the paper's Fig. 11, bars of parts, tails."""
 
 from collections.abc import Callable, Sequence
 from io import BytesIO

@@ -57,7 +57,10 @@ class Reader:
     """
 
     def __init__(self, value: object, place: str) -> None:
-        """Make a reader of the object `value` at `place`. Raises InputError for another value."""
+        """Make a reader of the object `value`, which stands at `place` in the file.
+
+        Raises InputError if `value` is not an object.
+        """
         if not isinstance(value, Mapping):
             raise refused(place, value, "must be an object")
         self.value = value

@@ -47,8 +47,8 @@ def reduction(ours: SystemResult, theirs: SystemResult, statistic: str) -> Estim
 def left_out_notes(pairs: Sequence[tuple[SystemResult, SystemResult]]) -> list[str]:
     """Return notes that name the services which a latency reduction could not include.
 
-    A service is left out if one of the two systems has no response of it. `pairs` are the pairs of
-    systems that the reductions compare.
+    A service is left out if it has no response under one of the two systems. `pairs` are the pairs
+    of systems that the reductions compare.
     """
     whose: dict[tuple[str, str], list[str]] = {}
     for ours, theirs in pairs:

@@ -1,12 +1,13 @@
 """The combination of results of several seeds: means and their intervals.
 
 Simulations with different seeds are independent, so a mean over seeds has Student's t interval.
-The mean of the seeds' P99s is not the P99 of all requests, but the average over runs of this
-length.
+The mean of the seeds' P99s is not the P99 of all requests, but the mean of the P99 of runs that are
+as long as these.
 
 With the same seed, the systems of a comparison serve the same requests. Each service's
-``without_seed`` has its mean latency and P99 without each seed in turn, so that common variation
-cancels in ratios (:mod:`accelflow.report.reductions`).
+``without_seed`` has its mean latency and P99 without each seed in turn. So a ratio of two systems
+can leave out the same seed for both, and their common variation cancels
+(:mod:`accelflow.report.reductions`).
 """
 
 from __future__ import annotations
@@ -71,7 +72,8 @@ def with_percentile(
     which each service has its longest response times, ``tail_us``. `thousandths` is the percentile
     times 10, such as 990 for P99. The new interval is a jackknife interval over the seeds
     (:mod:`accelflow.findings.statistics`), and ``without_seed`` has the percentile without each
-    seed in turn. A service keeps the mean if it has no response with one of the seeds.
+    seed in turn. A service keeps the mean of the percentiles if it has no response with one of the
+    seeds.
     """
     systems = []
     for number, system in enumerate(results["systems"]):

@@ -76,11 +76,11 @@ class ServiceResult:
     length of the run. On a server that isolates tenants, it is set only if the service's own
     results show the overload. Utilisations (0 to 1) are those of cores, of each kind of
     accelerator, of the manager and of the A-DMA engines. `data` has bytes, counts and shares (0 to
-    1) of the server's networks, caches, memory and address translation.
+    1) measured in the server's networks, caches, memory and address translation.
 
-    Of `slo_requests` requests, `slo_missed` were answered later than `slo_us` or never.
-    `idle_unanswered` is true if even an idle server does not answer, so that no SLO follows from
-    its response time: `slo_us` is then None, and all requests missed.
+    `slo_requests` requests had an SLO, a response time of `slo_us`; `slo_missed` of them were
+    answered later or never. `idle_unanswered` is true if even an idle server does not answer, so
+    that no SLO follows from its response time: `slo_us` is then None, and all requests missed.
 
     The following are those of the whole run, warm-up included. `responded` counts responses.
     `timed_out` counts requests without one, since a message did not arrive in time or was refused
@@ -138,7 +138,7 @@ class ServiceResult:
 
     @property
     def latencies(self) -> ServiceResult | Called:
-        """The results with latencies to show: these, or `called` if no client sent a request."""
+        """The results whose latencies to show: `self`, or `called` if no client sent a request."""
         return self.called if self.called is not None and self.only_called else self
 
     @property
@@ -155,12 +155,12 @@ class ServiceResult:
 
     @property
     def slo_missed_share(self) -> float | None:
-        """The share of requests (0 to 1) not answered within the SLO; None without an SLO."""
+        """The share of clients' requests (0 to 1) not answered within the SLO; None without SLO."""
         return self.slo_missed / self.slo_requests if self.slo_requests else None
 
     @property
     def in_time_rps(self) -> float | None:
-        """The requests per second that were answered within the SLO.
+        """The clients' requests that were answered within the SLO, per second.
 
         Without an SLO, all answered requests count. None if the rates are unknown.
         """
@@ -245,8 +245,8 @@ class SystemResult(Viewed, Named[ServiceResult]):
     def has_central_queue(self) -> bool:
         """Whether all accelerators share one queue at the manager, as in RELIEF.
 
-        An orchestrator written in Python whose results do not state its queues is taken to have
-        those of the built-in system ``like`` on which it is based.
+        If the results do not state the queues of an orchestrator written in Python, they are those
+        of the built-in system on which it is based (its member ``like``).
         """
         rows = {row["orchestrator"]: row for row in self.source.get("python_systems", ())}
         row = rows.get(self.orchestrator, {"like": self.orchestrator})
@@ -280,12 +280,12 @@ class SystemResult(Viewed, Named[ServiceResult]):
 
     @property
     def throughput_rps(self) -> float | None:
-        """The completed requests per second of all services; None if one rate is unknown."""
+        """The sum of all services' completed requests per second; None if one rate is unknown."""
         return sum_of([result.throughput_rps for result in self.services])
 
     @property
     def slo_missed_share(self) -> float | None:
-        """The share of requests (0 to 1) not answered within their SLO; None without an SLO."""
+        """The share of clients' requests (0 to 1) not answered within the SLO; None without SLO."""
         requests = sum(result.slo_requests for result in self.services)
         missed = sum(result.slo_missed for result in self.services)
         return missed / requests if requests else None
@@ -427,7 +427,7 @@ class Comparison(Viewed, Named[SystemResult]):
         return installed().comparison(self).to_html()
 
     def whole(self) -> Comparison:
-        """Return this comparison itself; :meth:`SystemResult.whole` makes one of one system."""
+        """Return this comparison itself (as :meth:`SystemResult.whole` returns one of a system)."""
         return self
 
     @property

@@ -41,7 +41,8 @@ class Summary:
     def to_text(self) -> str:
         """Return the table as text for a terminal of 80 columns and 24 lines.
 
-        Rows after the first 16 are replaced by their number, and long lines and names are cut.
+        Only the first 16 rows are shown; a last line says how many more there are. Long lines and
+        names are cut.
         """
         cut = [[_cut(row[0], _LONGEST), *row[1:]] for row in self.rows[:_MOST_ROWS]]
         lines = [list(self.headings), *cut]
@@ -55,7 +56,7 @@ class Summary:
         return "\n".join([*text, *self.notes])
 
     def to_html(self) -> str:
-        """Return the table as HTML without scripts or other files."""
+        """Return the table as HTML that has no scripts and loads no other files."""
         name, *others = self.headings
         table = table_html(
             Table(

@@ -1,4 +1,4 @@
-"""The output of a comparison on a terminal: the answer first, then tables by service."""
+"""The output of a comparison on a terminal: verdict, row of each system, tables by service."""
 
 from typing import Final
 

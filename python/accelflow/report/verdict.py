@@ -1,4 +1,4 @@
-"""The answer of a comparison in a sentence or two, and measures of a system."""
+"""The verdict of a comparison in words, and a system's utilisation and requests within the SLO."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _RIVALS: Final = 2
 
 
 def verdict(comparison: Comparison) -> str:
-    """Return a comparison's answer in words: how much faster a system is, and its bottleneck.
+    """Return a comparison's verdict in words: how much faster a system is, and its bottleneck.
 
-    There is an answer for each chip. Its subject is AccelFlow or, if AccelFlow did not take part,
-    the system with the lowest P99 (not Ideal). The answer has the reduction of P99, a mean over the
-    services, against the rivals whose P99 is nearest: at most two that are slower, and two that are
-    faster. With several seeds each reduction has a 95 % interval. A rival is reported as equal if
-    the interval contains zero, or with one seed if the reduction is 0 % when rounded.
+    The text has an answer for each chip. An answer is about AccelFlow or, if AccelFlow did not take
+    part, about the system with the lowest P99 (not Ideal). It has the reduction of P99, a mean over
+    the services, against the rivals whose P99 is nearest: at most two that are slower, and two that
+    are faster. With several seeds each reduction has a 95 % interval. A rival is reported as equal
+    if the interval contains zero, or with one seed if the reduction is 0 % when rounded.
     """
     chips: Sequence[str | None] = comparison.chips or [None]
     sentences = []
@@ -177,9 +177,9 @@ def _beside_ideal(cut: Estimate) -> str:
 def within_slo(system: SystemResult) -> tuple[float | None, float] | None:
     """Return how many requests `system` answers within the SLO: per second, and as a share.
 
-    The share (0 to 1) is that of all requests with an SLO; a request without an answer counts as
-    late. The rate is None if a service's rate is unknown. The result is None if no service has an
-    SLO.
+    The share (0 to 1) is of all requests with an SLO; a request without an answer counts as late.
+    The rate per second is None if a service's rate is unknown. The result is None if no service has
+    an SLO.
     """
     known = [result for result in system.services if result.slo_missed_share is not None]
     missed = system.slo_missed_share
@@ -196,8 +196,8 @@ def core_use(system: SystemResult) -> float:
 def accelerator_use(system: SystemResult) -> tuple[str, float] | None:
     """Return the kind and the utilisation (0 to 1) of `system`'s busiest kind of accelerator.
 
-    Of several servers, it is that of the server where it is highest. None if no accelerator was
-    used.
+    With several servers, the utilisation is the highest among the servers. None if no accelerator
+    was used.
     """
     names = dict.fromkeys(
         name for result in system.services for name in result.accelerator_utilization

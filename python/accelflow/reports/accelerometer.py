@@ -34,8 +34,8 @@ def accelerometer_page(
 
     `result` has the schema ``accelflow.accelerometer/1``. `settings` are the inputs by name.
     `command` is the command that repeats the result, or None. If the result has a ``decision``, the
-    page shows its alternatives and the SLO. `sought` is a sentence on the value of an input that
-    reaches a goal, or None.
+    page shows its alternatives and the SLO. `sought` is a sentence that states the value of an
+    input with which a goal is reached, or None.
     """
     decision = result.get("decision")
     kernels = " and ".join(row["name"] for row in result["kernels"])

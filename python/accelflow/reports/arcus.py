@@ -1,4 +1,4 @@
-"""The HTML pages of `accelflow arcus`: an experiment beside the paper, and a plan's promises."""
+"""The HTML pages of `accelflow arcus`: an experiment beside the paper, or a plan of flows."""
 
 from __future__ import annotations
 

@@ -25,10 +25,11 @@ _TCP_COST_NS: Final = 7_000.0
 def configuration(
     settings: Mapping[str, Any], *engine_names: str, values: Mapping[str, Any] | None = None
 ) -> Section:
-    """Return the section of a page with a result's settings and its models' parameters.
+    """Return the section of a page with the settings and the models' parameters of a result.
 
     `settings` are those of the result. `engine_names` are the simulators and models that computed
-    it. `values` has their changed parameters by key; if None, these are taken from `settings`.
+    the result. `values` has the parameters of these models that are not at their defaults, by key;
+    if None, they are taken from `settings`.
     """
     given = settings if values is None else values
     tables = [engine_table(name, given) for name in engine_names]
@@ -36,7 +37,7 @@ def configuration(
 
 
 def settings_table(settings: Mapping[str, Any]) -> Table:
-    """Return a table with a row for each setting, name and value.
+    """Return a table with a row for each setting: its name and value.
 
     A nested setting has a dotted name, such as ``arrivals.kind``. Settings that are None or empty
     are left out.
@@ -59,8 +60,9 @@ def _flat(settings: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]
 def engine_table(engine: str, values: Mapping[str, Any] | None = None) -> Table:
     """Return a table of the parameters of one simulator or model, with the origin of each value.
 
-    `engine` is its name. `values` has the changed parameters by key, with or without the engine's
-    name. Rows whose value is not the default are highlighted.
+    `engine` is the name of the simulator or model. `values` has the changed parameters by key; a
+    key may lack the name of the engine before the first dot. Rows whose value is not the default
+    are highlighted.
     """
     (found,) = [candidate for candidate in engines(_TCP_COST_NS) if candidate.engine == engine]
     given = dict(_flat(values or {}, ""))
@@ -94,10 +96,10 @@ def engine_table(engine: str, values: Mapping[str, Any] | None = None) -> Table:
 
 
 def beside_the_paper(rows: Sequence[tuple[str, str, float]], names: Sequence[str]) -> Figure:
-    """Return a plot of the relative differences of our figures from the paper's.
+    """Return a plot of the relative differences of our numbers from the paper's.
 
-    Each of `rows` has the figure's name, its group (one of `names`), and the difference divided by
-    the paper's figure: 0.1 is 10 % more. A dot has the colour of its group.
+    Each of `rows` has the number's name, its group (one of `names`), and the difference divided by
+    the paper's number: 0.1 is 10 % more. A dot has the colour of its group.
     """
     return Figure(
         title="Differences from the paper's figures",
@@ -130,9 +132,9 @@ def whisker_bars(
 ) -> Figure:
     """Return a plot with a bar and a whisker for each of `rows`.
 
-    A row has the bar's name, its value, the low end and the high end of the whisker, and a label.
-    `title` is that of the plot, `text` describes the plot in words, and `unit` is the title of the
-    axis. Without `whiskers`, only bars are drawn.
+    A row has the bar's name, its value, the low end and the high end of the whisker, and the label
+    of the bar. `title` is that of the plot, `text` describes the plot in words, and `unit` is the
+    title of the axis. Without `whiskers`, only bars are drawn.
     """
     return Figure(
         title=title,

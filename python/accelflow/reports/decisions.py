@@ -29,11 +29,11 @@ def decided(decision: Mapping[str, Any]) -> str:
 
 
 def decision_section(decision: Mapping[str, Any] | None, sought: str | None) -> list[Section]:
-    """Return a list with the section on alternative ways to offload, SLOs, and the sought input.
+    """Return a list with the section on alternative ways to offload, SLOs, and a goal.
 
     `decision` is the member ``decision`` of the results of `accelflow accelerometer`, or None.
-    `sought` is a sentence on the value of an input that reaches a goal, or None. The list is empty
-    if both are None.
+    `sought` is a sentence that states the value of an input with which a goal is reached, or None.
+    The list is empty if both are None.
     """
     parts: list[Figure | Table] = []
     if decision is not None:

@@ -1,4 +1,4 @@
-"""The HTML page of `accelflow reproduce`: our figures, the paper's, and plots of all measures."""
+"""The HTML page of `accelflow reproduce`: our numbers, the paper's, and plots of all measures."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def reproduction_page(
     *,
     own: bool = False,
 ) -> Page:
-    """Return the page of experiments of the paper: our figures, the paper's, and plots of measures.
+    """Return the page of experiments of the paper: our numbers, the paper's, and plots of measures.
 
     The plots show a value for each service under each system, a mean over the seeds. `settings` are
     those of the scenario, by name. `command` is the command that repeats the experiments, or None.

@@ -56,10 +56,10 @@ def _bands(found: Mapping[str, Any]) -> dict[str, str]:
 
 
 def row_name(row: Mapping[str, Any]) -> str:
-    """Return the name of a row of a request's times, such as ``cores (orchestration)``.
+    """Return the name of `row`, one piece of requests' response times: ``cores (orchestration)``.
 
     The name has the place where the time passes and, in brackets, the part of the response time if
-    the place does not imply it. For cores, the part is always given, since it may be a wait,
+    the place does not imply the part. For cores, the part is always given, since it may be a wait,
     application logic or orchestration. The name of a wait begins with ``waits:``.
     """
     at, part = row["at"], row["part"]

@@ -1,4 +1,4 @@
-"""The paper's evaluation, experiment by experiment, from one set of parameters.
+"""Reproduce the paper's evaluation, experiment by experiment, with one set of parameters.
 
 >>> from accelflow.reproduce import Runner, budget, load, reproduce
 >>> outcome, = reproduce([load("table4")], budget=budget("ci"), runner=Runner(1))

@@ -1,4 +1,4 @@
-"""The part of an experiment's picture that shows our figures beside the paper's."""
+"""The part of an experiment's picture that shows our numbers beside the paper's."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ _PAPER: Final[dict[str, Any]] = {
 
 
 def compared(findings: Sequence[Finding]) -> list[list[Finding]]:
-    """Return the findings that can be drawn beside the paper's figure, grouped by unit.
+    """Return the findings that can be drawn beside the paper's numbers, grouped by unit.
 
-    A finding is one of our figures, compared with the paper's. Findings without our figure or the
-    paper's are left out, and so are those for which the paper prints only a bound. Groups are in
+    A finding is one of our numbers, compared with the paper's. Findings without our number or the
+    paper's are left out, and so are findings for which the paper prints only a bound. Groups are in
     the order in which units appear.
     """
     units: dict[str, list[Finding]] = {}
@@ -61,9 +61,10 @@ def height_in(groups: Sequence[Sequence[Finding]]) -> float:
 
 
 def draw_beside(figure: SubFigure, groups: Sequence[Sequence[Finding]]) -> None:
-    """Draw our figures beside the paper's, a row for each.
+    """Draw our numbers beside the paper's, a row for each pair.
 
-    A row has our figure with its confidence interval, the paper's figure, and both as numbers.
+    A row has marks for our number, with its confidence interval, and for the paper's number, and
+    both numbers as text.
     `groups` is a result of :func:`compared`; each group has an axis of its own.
     """
     heights = [_AXIS_IN + _ROW_IN * len(findings) for findings in groups]

@@ -1,4 +1,4 @@
-"""Budgets: how long and how often simulations run, and the smallest samples for a figure."""
+"""Budgets: how long and how often simulations run, and how many samples a figure needs."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ MIN_DWELLS: Final = 300
 
 @dataclass(frozen=True, kw_only=True)
 class Budget:
-    """The numbers of requests and seeds of an experiment's simulations, and their precision.
+    """The lengths and seeds of an experiment's simulations, and the precision of its figures.
 
-    `name` identifies the budget. `requests` is the number of requests of each service in a
-    simulation. (If rates differ, it is that of a service with the mean rate, and the others have
-    requests in proportion.) The first tenth is warm-up and not counted. Each simulation is repeated
-    with the seeds 1 to `replications`.
+    `name` identifies the budget. A simulation's length is its number of requests of each service.
+    (If rates differ, it is that of a service with the mean rate, and the others have requests in
+    proportion.) The first tenth is warm-up and not counted. Each simulation is repeated with the
+    seeds 1 to `replications`.
 
-    `requests` is only the first length. The length is doubled, up to `most_requests`, until our
-    figures are precise: half of each compared figure's 95 % interval is at most `precision` (a
-    share) of the paper's figure. With `tail_precision`, half of the interval of each service's P99
-    must also be at most this share of the P99.
+    `requests` is the first length. The length is doubled, up to `most_requests`, until our figures
+    are precise: half of each compared figure's 95 % interval is at most `precision` (a share) of
+    the paper's figure. With `tail_precision`, half of the interval of each service's P99 must also
+    be at most this share of the P99.
 
     With `longest_run`, the length is not doubled. Instead, a replication that needs more requests
     than its first simulation of `requests` gets further simulations of `longest_run` requests each,
-    up to `most_requests` in all. Their seeds follow those of all replications, so no simulation is
-    repeated.
+    up to `most_requests` in all. The seeds of the further simulations begin after `replications`,
+    so no simulation is repeated.
 
-    `rate_step` is for experiments that search for a maximum rate: the rates that a search tries
-    differ by this factor, or by less if a compared figure needs it. Searches never prolong their
-    simulations.
+    `rate_step` is for experiments that search for a maximum rate: two neighbours among the rates
+    that a search tries differ by this factor, or by a smaller one if a compared figure needs it.
+    Searches never prolong their simulations.
 
     Searches, and experiments without P99s, use the budget `without_tails` instead, if it is not
     None.

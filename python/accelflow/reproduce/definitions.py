@@ -67,8 +67,9 @@ PRODUCTION = "production"
 class Point:
     """One value of the parameter that an experiment varies, such as one load of several.
 
-    `label` is the point's name. `settings` are fields of the simulation, used together with the
-    `setup` that all points share. `speedup_factor` multiplies the speedup of every accelerator.
+    `label` is the point's name. `settings` are settings of the simulation at this point, in
+    addition to :attr:`Definition.setup`, which all points share. `speedup_factor` multiplies the
+    speedup of every accelerator.
     """
 
     label: str
@@ -132,12 +133,13 @@ class Check:
       from group to group. Systems within a group may have any order.
     - ``ranking``: the `groups` name measures, which rise or fall in this order for the system and
       point of `row`.
-    - ``trend``: the figure of `row` rises or falls over `points`, pairs of a point and the point
-      that it is compared with.
+    - ``trend``: the figure of `row` rises or falls over `points`. Each of these is a pair: a point,
+      and the point that the figure compares it with.
     - ``most``: the figure of `row` for each of `services` is larger than its mean over all services
       that are not in `services`.
 
-    `why_not` is the recorded reason why the statement does not hold here; None if it should hold.
+    `why_not` is the recorded reason why the statement does not hold in our results; None if it
+    should hold.
     `also` has checks of the same statement with figures that are computed in other ways.
     """
 

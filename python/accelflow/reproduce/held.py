@@ -1,8 +1,9 @@
-"""Texts for reasons: under which readings and input values our figures agree with the paper's.
+"""Texts that say under which readings and input values our figures agree with the paper's.
 
-The readings are those of ``experiments/held.json``, which has our figures under each reading;
-`accelflow readings --held` writes this file. The input values are computed, or follow by proofs
-from figures that the paper prints.
+The texts become parts of the recorded reasons why a figure differs from the paper's. The readings
+are those of ``experiments/held.json``, which has our figures under each reading; `accelflow
+readings --held` writes this file. The input values are computed, or follow by proofs from figures
+that the paper prints.
 """
 
 from __future__ import annotations

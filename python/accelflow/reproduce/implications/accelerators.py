@@ -38,7 +38,8 @@ class Kind:
     `operations` is the largest number of the kind's operations per operation of TCP, over all
     services (Tables II and IV). Each trace that receives or sends a message has one operation of
     TCP, one of (De)Encr and one of (De)Ser, and at most one of RPC and one of (De)Cmp. LdB has an
-    operation only in traces that receive, which are half of these traces.
+    operation only in traces that receive a message, which are half of the traces that receive or
+    send one.
     """
 
     key: str

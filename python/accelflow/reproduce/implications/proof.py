@@ -1,4 +1,4 @@
-"""A proof: an inequality that follows from printed figures, and the figure that it rules out."""
+"""A proof: a bound that follows from the paper's printed figures, and the figure that it limits."""
 
 from __future__ import annotations
 
@@ -64,10 +64,10 @@ class Proof:
     figure is ``at most`` or ``at least`` the bound (`relation`). With `percent`, both are shown in
     per cent.
 
-    `rests_on` has further assumptions that the paper makes. If bound and figure exclude each other,
-    one of the assumptions or figures in `gives` must be wrong. `reading` is the reading of the
-    paper that is ruled out, if only one is. `rows` are the keys, without the paper's name, of the
-    reported figures that the proof is about.
+    `rests_on` has further assumptions that the paper makes. `gives` lists assumptions and figures:
+    if bound and figure exclude each other, one of those listed must be wrong. `reading` is the
+    reading of the paper that is ruled out, or empty if no single one is. `rows` are the keys,
+    without the paper's name, of the reported figures that the proof is about.
     """
 
     name: str
@@ -90,8 +90,8 @@ class Proof:
     def found(self, changes: Mapping[str, float] | None = None) -> Found:
         """Compute the bound from the paper's printed figures, and compare it with `figure`.
 
-        `changes` replaces some of the printed figures by exact numbers, by the statement's key.
-        Raises InputError for a key that is not one of the proof's inputs.
+        `changes` has exact numbers that replace the printed figures of some statements, by the key
+        of the statement. Raises InputError for a key that is not one of the proof's inputs.
         """
         figures = {key: statements()[key].figure for key in self.inputs}
         for key, value in (changes or {}).items():
