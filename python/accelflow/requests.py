@@ -1,7 +1,8 @@
-"""The request that a server's handler answers, and threads and coroutines that work for it.
+"""The request that a server's handler answers, and the threads that work for this request.
 
-Calls that a handler makes keep the deadline and the trace of its request, on its thread and in its
-coroutine. For threads that a handler starts or takes from a pool, use :func:`within_request`. ::
+A handler's calls of services keep the request's deadline and distributed trace if they are made on
+the thread or in the coroutine that runs the handler. For other threads, which the handler starts or
+takes from a pool, use :func:`within_request`. ::
 
     with ThreadPoolExecutor() as pool:
         ask = within_request(posts.call)
@@ -118,7 +119,7 @@ def pairs(metadata: Metadata | None) -> list[tuple[str, str | bytes]]:
     """Return gRPC `metadata`, a mapping or pairs, as a list of pairs (name, value); empty for None.
 
     Raises InputError for metadata of another type, and for an entry that is not a pair of a name
-    and text or bytes.
+    and a value (text or bytes).
     """
     if metadata is None:
         return []

@@ -134,8 +134,8 @@ class Scenario:
     machine (:func:`accelflow.calibration.calibrated`; socialnetwork only), or ``paper``, the
     paper's shares with `tcp_cost_ns` ns for TCP. The workload sets the default: measured for
     socialnetwork, paper for the other suites. With `recording`, the text of a recording
-    (docs/recording-format.md), costs and sizes are the recording's; together with the profile
-    ``measured``, it is a recording of this machine. `recorded_times` is ``median`` (the default:
+    (docs/recording-format.md), costs and sizes are the recording's; with the profile ``measured``,
+    the recording counts as one of this machine. `recorded_times` is ``median`` (the default:
     times are equal for all requests) or ``distribution`` (times are drawn for each request, and the
     time outside of operations is added).
 
@@ -158,22 +158,23 @@ class Scenario:
     determines the payload facts at branches: those of the most common path (``common``), ``drawn``
     for each request, or ``recorded``, those of a random request in `recording`. Facts are drawn
     with the workload's odds, or without such odds by the server's parameters ``facts.*``. `remote`
-    is the time to wait for other servers: ``short`` (5 us) or ``socialnetwork`` (traced);
-    ``short_drawn`` and ``socialnetwork_drawn`` draw each wait.
+    is the time to wait for other servers: ``short`` (5 us), or ``socialnetwork`` (as measured in
+    SocialNetwork); ``short_drawn`` and ``socialnetwork_drawn`` draw each wait.
 
-    `config` sets parameters of the server by key, choices also by name. `chips` are compared with
-    each other: a mapping from names to parameters, which override `config`, or a list of chips
-    (:func:`accelflow.chips.read_chip`). One chip is equivalent to its parameters in `config`.
-    `policy` is the order of input queues, and overrides `config`: fifo, priority, deadline (an
-    entry that would be late swaps places with one that has slack) or edf (earliest deadline first).
-    `slo_us` has the SLOs of services. The SLO of other services is set by the workload, or is
-    `slo_factor` times the mean response time on an idle server with AccelFlow (None: no SLO).
-    `tenants` and `priorities` (higher goes first) map services to numbers, by default 0. `shaping`
-    maps tenants to rate limits (token buckets, as in ARCUS). A trace takes one token when it
-    starts; with the unit bytes, it takes a token for each byte that its first operation reads.
-    ``Shaping(accelerator_s_per_s=...)`` limits a tenant's accelerator time as in a server: the time
-    that its operations take on idle elements, predicted when a trace starts and corrected when it
-    has ended. With several limits, one in each unit, a trace starts when all have enough tokens.
+    `config` sets parameters of the server by key; a parameter that is a choice may have the name of
+    the choice as its value. `chips` are compared with each other: a mapping from names to
+    parameters, which override `config`, or a list of chips (:func:`accelflow.chips.read_chip`). One
+    chip is equivalent to its parameters in `config`. `policy` is the order of input queues, and
+    overrides `config`: fifo, priority, deadline (an entry that would be late swaps places with one
+    that has slack) or edf (earliest deadline first). `slo_us` has the SLOs of services. The SLO of
+    other services is set by the workload, or is `slo_factor` times the mean response time on an
+    idle server with AccelFlow (None: no SLO). `tenants` and `priorities` (higher goes first) map
+    services to numbers, by default 0. `shaping` maps tenants to rate limits (token buckets, as in
+    ARCUS). A trace takes one token when it starts; with the unit bytes, it takes a token for each
+    byte that its first operation reads. ``Shaping(accelerator_s_per_s=...)`` limits a tenant's
+    accelerator time as in a server: the time that the tenant's operations take on idle elements,
+    predicted when a trace starts and corrected when the trace has ended. With several limits, one
+    in each unit, a trace starts when all have enough tokens.
     """
 
     workload: str | PathLike[str] | Mapping[str, Any] | HasDocument = "socialnetwork"
@@ -206,7 +207,7 @@ class Scenario:
 
     @property
     def costs(self) -> str:
-        """The source of operations' costs: ``paper``, ``measured``, or ``recording`` if given."""
+        """The source of costs: ``paper``, ``measured``, ``recording``, or the workload's ``own``."""
         return str(resolved(self)["costs"])
 
     @property
@@ -572,7 +573,8 @@ def scenario_schema() -> str:
 def fields_schema(names: Iterable[str]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the JSON Schema of a table with the scenario's fields `names`, and its definitions.
 
-    In such a table of another file, fields may name files, and ``config`` may nest parameters.
+    The table is part of another file, such as a study. There, `recording` is the name of a file
+    instead of its content, and ``config`` may nest parameters.
     """
     tree = json.loads(_native.scenario_schema())
     found = {name: tree["properties"][name] for name in names}

@@ -101,9 +101,9 @@ class Server:
     in `include_dirs`.
 
     Clients use framed Thrift (binary or compact) or gRPC, over TCP. With `tls` (:class:`Tls`), they
-    must use TLS 1.3. `limits` (:class:`Limits`) and `timeouts` (:class:`Timeouts`) bound the
-    resources of clients. `execution` (:class:`Execution`) chooses the serving threads, and
-    `observability` (:class:`Observability`) is for operators.
+    must use TLS 1.3. `limits` (:class:`Limits`) and `timeouts` (:class:`Timeouts`) bound what
+    clients can use of the server's resources. `execution` (:class:`Execution`) chooses the serving
+    threads, and `observability` (:class:`Observability`) is for operators.
 
     `compression` of replies is "never", "like_request" (if the request was compressed) or "always".
     With `tenants`, the server limits the traffic of each tenant (a customer) before processing.
@@ -112,7 +112,7 @@ class Server:
 
     A handler may call other services. With `errors_to_caller`, an exception of such a service goes
     directly to the client whose request the handler serves: by the trace T10_error, or with gRPC as
-    a status. The handler's call then ends with a CallError of the reason ``answered``.
+    a status. In the handler, the call of the service raises a CallError of the reason ``answered``.
 
     With `traces` (:class:`ServerTraces`), requests are served with your own traces (programs of
     accelerator calls). Unsuitable traces are refused with the reason.
@@ -179,9 +179,9 @@ class Server:
         gRPC the status UNKNOWN, with the id of the log entry (with `verbose_errors`, the
         exception's type and text).
 
-        `due_within_s` is the time in seconds in which calls should be answered. Queues ordered by
-        deadline use it for the work of a call and of the calls that its handler makes. Late answers
-        are still sent.
+        `due_within_s` is the time in seconds in which requests should be answered. Queues ordered
+        by deadline use it for the work of a request and of the calls that its handler makes. Late
+        answers are still sent.
 
         Raises AccelflowError if the interface has no such function or the server was started, and
         InputError for a handler with other parameters and for a time that is not allowed. The
@@ -227,9 +227,9 @@ class Server:
         """Stop listening, and wait up to `grace_s` seconds for requests that have begun to arrive.
 
         Then the remaining connections are closed, and coroutines that still run are cancelled. If a
-        coroutine blocks the event loop, it has up to 5 s to become free, and cancelled coroutines
-        then have up to 5 s to end. A loop that takes longer is left behind, with a warning in the
-        log. Returns the number of connections that were closed before their requests had ended. A
+        coroutine blocks the event loop, the loop has up to 5 s to become free, and cancelled
+        coroutines then have up to 5 s to end. A loop that takes longer is left behind, with a
+        warning in the log. Returns the number of connections closed before their requests ended. A
         second call does nothing, nor does a call in a fork of the server's process.
 
         In the main thread, Ctrl-C ends the grace period. KeyboardInterrupt is raised after the
@@ -336,8 +336,8 @@ class Server:
     def set_tls(self, tls: Tls) -> None:
         """Use another certificate and key for later connections, such as renewed ones.
 
-        Open connections go on. `tls` has a `client_ca` if the server's has one; the new authorities
-        then replace the old. Call this also for the same files, which are read again.
+        Open connections go on. `tls` must have a `client_ca` if the server has one, whose
+        authorities are then replaced. Call this also for the same files, which are read again.
 
         Raises AccelflowError for a file that cannot be used, for a `tls` that has a `client_ca` if
         the server's has none, or the reverse, for a server that was started without TLS, and for
@@ -391,10 +391,11 @@ class Server:
         """Return the costs of the latest requests as a recording (docs/recording-format.md).
 
         The simulator can then use the costs of this server. `services` maps functions
-        (``Service.method``) to the names of services in the recording. Each service has the most
-        common path of its requests. `base` is the text of another recording: the result is then
-        `base`, in which these services replace those of the same names. Record over TLS: without
-        it, connections use traces such as ``T1_plain``, which the simulator does not have.
+        (``Service.method``) to the names of services in the recording. A service's costs are those
+        of the most common path of its requests. `base` is the text of another recording: the result
+        is then `base`, in which these services replace those of the same names, or are added.
+        Record over TLS: without it, connections use traces such as ``T1_plain``, which the
+        simulator does not have.
 
         Raises AccelflowError for a function without requests and for a server that does not record
         or is not running, and InputError for values of another type and for names of services that

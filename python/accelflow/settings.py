@@ -98,12 +98,12 @@ class Limits:
     connection.
 
     A message has at most `max_message_bytes`; after decompression, at most `max_decompressed_bytes`
-    and `max_decompression_ratio` times its compressed size. This ratio does not apply to the first
-    64 KiB, nor to gzip, which gRPC uses: gzip's format allows a ratio of 1,032 at most. A message
-    has at most `max_elements` fields and elements in total, `max_value_bytes` bytes of text and
-    binary data (None: twice `max_message_bytes`), and `max_depth` nested structs and containers. A
-    message beyond a limit is refused before memory is allocated for it. Its connection stays open,
-    unless the message exceeds `max_message_bytes`.
+    and `max_decompression_ratio` times its compressed size. This ratio applies neither to messages
+    of up to 64 KiB after decompression nor to gzip, which gRPC uses: gzip's format allows a ratio
+    of 1,032 at most. A message has at most `max_elements` fields and elements in total,
+    `max_value_bytes` bytes of text and binary data (None: twice `max_message_bytes`), and
+    `max_depth` nested structs and containers. A message beyond a limit is refused before memory is
+    allocated for it. Its connection stays open, unless the message exceeds `max_message_bytes`.
 
     Once responses of `max_unsent_bytes` in total (None: 4 times `max_message_bytes`) wait for a
     gRPC client to read them, further requests on the connection wait.
@@ -186,9 +186,9 @@ class Execution:
     policy).
 
     gRPC handlers run on up to `handler_threads` threads that all connections share. The server
-    reserves more threads (docs/server-limits.md): the same number for connections that have no
-    running handler, and one for each tenant that has none. With 0, handlers run on the threads of
-    connections, which is faster for handlers that do not block.
+    reserves more threads (docs/server-limits.md): another `handler_threads` for connections without
+    a running handler, and one per tenant for when no handler of the tenant runs. With 0, handlers
+    run on the threads of connections, which is faster for handlers that do not block.
 
     With `overwrites_freed_memory`, glibc overwrites the memory that the whole process frees, from
     the start of the server on, except blocks of up to 1,032 bytes. Freed memory of Python objects

@@ -474,7 +474,7 @@ def payloads(scenario: Scenario, requests: int) -> list[tuple[str, int, int]]:
 
 
 def service_breakdown(tcp_cost_ns: float = ASSUMED_TCP_COST_NS) -> dict[str, dict[str, float]]:
-    """Return the core time in ns of a request to each service without accelerators, by category.
+    """Return the time of requests on cores without accelerators, in ns, by service and category.
 
     The services are SocialNetwork's, and the categories those of the paper's Fig. 1, such as TCP
     and AppLogic. Costs are those of the profile ``paper``: the paper's shares, and `tcp_cost_ns`

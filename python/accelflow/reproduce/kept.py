@@ -1,4 +1,4 @@
-"""Reads experiments' results from their files; rewrites them, their page and their pictures."""
+"""Read files with experiments' results, and rewrite them, the comparison page and the pictures."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Kept:
 
     @property
     def results(self) -> dict[Path, str]:
-        """The new content of each results file, by path, with the currently recorded reasons."""
+        """The new content of each results file, by path; reasons for differences are current."""
         return {
             path: to_text(outcome, self.scenario, self.budget)
             for path, outcome in self.outcomes.items()
@@ -68,10 +68,11 @@ class Kept:
 
 
 def rewrite_page(folder: str | PathLike[str]) -> Path:
-    """Rewrite ``comparison.md``, the pictures and the results in `folder`, without simulations.
+    """Rewrite ``comparison.md``, the pictures and the results' files in `folder`.
 
-    Our figures are read from the results' files. Reasons and the paper's figures are those of this
-    version of accelflow. Returns the path of the page.
+    Nothing is simulated: our numbers stay those of the results' files. The paper's numbers, and the
+    reasons why ours differ from them, become those of this version of accelflow. Returns the path
+    of the page.
 
     Raises InputError for a folder without results, for results of a user's workload or of different
     budgets or scenarios, for files that do not fit this version's experiments, and if a file cannot

@@ -89,8 +89,8 @@ class ExperimentResult:
     def replications_text(self) -> str:
         """The seeds as text, such as ``seeds 1, 2``.
 
-        If replications consist of several simulations, the text has their number and the largest
-        number of requests of a simulation instead.
+        If replications consist of several simulations, the text instead has the number of
+        replications and the largest number of requests of a simulation.
         """
         if self.longest_run is not None and self.longest_run < self.most_requests:
             return (

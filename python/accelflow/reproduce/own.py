@@ -1,7 +1,7 @@
 """The paper's experiments with a user's workload.
 
 Where the paper's load is a multiple of its production rate, the load is here the same multiple of
-the workload's rate. The paper's figures are not shown, since they belong to its services.
+the workload's rate. The paper's figures are not shown, since they belong to the paper's services.
 """
 
 from __future__ import annotations
@@ -76,8 +76,8 @@ class OwnScenario:
 
     `workload` is a suite's name or the parsed content of a workload's file. `name` is the
     workload's name, and `sha256` the hash of the file (None for a suite). `rate_rps` is the mean
-    rate over the services in requests per second, and `rates` the rule by which they share it.
-    `recording` is the text of a recording with costs and payload sizes, or None.
+    rate of a service in requests per second, and `rates` the rule by which the rates of services
+    differ from it. `recording` is the text of a recording with costs and payload sizes, or None.
 
     In experiments that use the paper's production load, requests arrive as the workload specifies,
     or by the process `arrivals` if not None. `slo_us` (in us) and `slo_factors` (multiples of the
@@ -201,7 +201,8 @@ class OwnEvaluation:
 
     `scenario` has the workload. `definitions` are the experiments, which
     :func:`accelflow.reproduce.reproduce` runs. `left_out` maps the experiments that do not apply to
-    the reasons: they need the paper's own services, or vary a parameter that is set.
+    the reasons: such an experiment needs the paper's own services, or varies a parameter that
+    `scenario` sets.
     """
 
     scenario: OwnScenario
@@ -220,14 +221,15 @@ def of_workload(
     """Return the paper's experiments, adapted to `workload`.
 
     `experiments` names those to adapt; if empty, all that apply. `workload` is the path of a file
-    (docs/workloads.md), its parsed content, or a suite's name. Of `choices`, only placement,
-    arrivals, systems and the server's parameters may be set, since the file determines the rest.
+    (docs/workloads.md), its parsed content, or a suite's name. `choices` may set placement,
+    arrivals, systems and the server's parameters; `workload` determines facts, sizes, waits, rates
+    and the cost of TCP.
     `arrivals` replaces the workload's arrivals in experiments that use the paper's production load.
     With `recording`, the text of a recording, costs and sizes are those of the recording.
 
-    Raises InputError for a value that is not allowed, for a field of `choices` that the file sets,
-    and for a named experiment that applies only to the paper's services or varies a parameter that
-    `choices` sets.
+    Raises InputError for a value that is not allowed, for a field of `choices` that `workload`
+    determines, and for a named experiment that applies only to the paper's services or varies a
+    parameter that `choices` sets.
     """
     scenario = _scenario(workload, choices or Scenario(), arrivals, recording)
     scenario.check()

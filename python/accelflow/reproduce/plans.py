@@ -1,4 +1,4 @@
-"""The plans of experiments: which simulations they need, step by step, and how long."""
+"""The plans of experiments: which simulations they need, and of which length, step by step."""
 
 from __future__ import annotations
 

@@ -184,10 +184,11 @@ def _dwells_of_run(run: Mapping[str, Any]) -> float:
 
 
 def shortage(measure: str, services: Sequence[Sequence[ServiceRow]]) -> str:
-    """Return a text that names what `measure` lacks: larger samples or a power; empty if nothing.
+    """Return a text that says why `measure` cannot be judged; empty if it can.
 
-    An example is ``40 of 100 responses beyond P99``. A measure of energy lacks the power of custom
-    accelerators, which is not known. `services` has, for each service, its results of each seed.
+    Samples may be too small, such as ``40 of 100 responses beyond P99``. For a measure of energy,
+    the power of custom accelerators is not known. `services` has, for each service, its results of
+    each seed.
     """
     if measure in OF_ENERGY and (custom := _custom(services)):
         return f"the power of {' and '.join(custom)} is not known"

@@ -1,6 +1,6 @@
-"""The runner of experiments' simulations: each runs once, on several threads.
+"""The runner of experiments' simulations: it runs each one once, and several at a time.
 
-It can save the results, so that a stopped command resumes where it was.
+The runner can save the results, so that a stopped command resumes where it was.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ def _defaults() -> Mapping[str, float]:
 class Runner:
     """Runs simulations on several threads, and keeps their results so that each runs only once.
 
-    Each simulation is of one system. Several experiments may need the same one. Results do not
-    depend on the number of threads.
+    Each simulation is of one system. Several experiments may need the same simulation. Results do
+    not depend on the number of threads.
     """
 
     def __init__(
@@ -67,8 +67,8 @@ class Runner:
         """Make a runner without results.
 
         `threads` is the number of simulations at a time. `progress` is called after each
-        simulation, from several threads. Results of simulations are saved in `kept`, and those
-        that it has are not simulated.
+        simulation, from several threads. Results are saved in `kept`, and a simulation whose
+        results are already there does not run.
         """
         self._threads = threads
         self._progress = progress
@@ -81,12 +81,12 @@ class Runner:
 
     @property
     def simulated(self) -> int:
-        """The number of simulations that this runner has run, without those found in a folder."""
+        """The number of simulations that this runner has run; saved results do not count."""
         return len(self._known) - self._found
 
     @property
     def found(self) -> int:
-        """The number of simulations that were not run because a folder had their saved results."""
+        """The number of simulations that did not run because their results had been saved."""
         return self._found
 
     def run(self, wanted: Wanted, *, whole: bool = False) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 def elements_of(accelerator: str) -> str:
-    """Return what results call an accelerator's processing elements, such as ``TCP elements``."""
+    """Return the name of an accelerator's processing elements in results: ``TCP elements``."""
     return f"{accelerator} elements"
 
 
@@ -17,8 +17,8 @@ class Binding:
     `kind` is ``utilization`` (of the resource `name`), ``p99`` (of the service `name`, whose SLO is
     `slo_us`), ``saturated`` (the resource `name` cannot keep up) or ``idle``. With ``idle``, the
     service `name` has no capacity: its SLO, `slo_us`, is not longer than its P99 on an idle server,
-    `idle_us`. Both times are in us. `idle_us` is None for the other kinds, and `slo_us` for
-    ``utilization``, ``saturated``, and a service that an idle server never answers.
+    `idle_us`. Both times are in us. `idle_us` is None for the other kinds. `slo_us` is None for
+    ``utilization`` and ``saturated``, and for a service that an idle server never answers.
     """
 
     kind: str

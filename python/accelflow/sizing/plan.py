@@ -137,7 +137,7 @@ class Plan:
 
     @property
     def server_config(self) -> dict[str, float]:
-        """The parameters of the fleet's servers, by key: those of the chip, then the scenario's."""
+        """The parameters of the servers, by key: the chip's, overridden by those of `scenario`."""
         return {**self.chip.config, **canonical(self.scenario.get("config", {}))}
 
     @property

@@ -1,4 +1,4 @@
-"""Proofs from throughputs within the SLO: with fewer elements, deadlines and other systems."""
+"""Proofs from throughputs within the SLO: with fewer elements, with deadlines, in other systems."""
 
 from __future__ import annotations
 
