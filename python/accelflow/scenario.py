@@ -207,7 +207,7 @@ class Scenario:
 
     @property
     def costs(self) -> str:
-        """The source of costs: ``paper``, ``measured``, ``recording``, or the workload's ``own``."""
+        """The source of costs: ``paper``, ``measured``, ``recording``, or the workload: ``own``."""
         return str(resolved(self)["costs"])
 
     @property

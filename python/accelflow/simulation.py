@@ -146,11 +146,11 @@ def run(  # noqa: PLR0913 (settings, by name)
 
     `threads` (default: one per core) does not change the results. `progress` is called with the
     number of completed requests and the total, over all simulations. With `tail_share` above 0 (up
-    to 1), each service also has ``tail_us``: this share of its response times, longest first. With
-    `exact` True, or None and up to 10,000,000 requests of a service, percentiles are exact.
-    Otherwise response times are counted in bins: ``percentiles`` has the relative error, services
-    have ``tail_bins``, and ``tail_us`` is empty. If the scenario's costs are to be measured on this
-    machine, the first comparison does so, which takes some seconds.
+    to 1), each service also has ``tail_us``: this share of its response times, longest first.
+    Percentiles are exact up to 10,000,000 requests of a service. Beyond, or with `exact` False,
+    response times are counted in bins: ``percentiles`` has the relative error, services have
+    ``tail_bins``, and ``tail_us`` is empty. If the scenario's costs are those of this machine, the
+    first comparison measures them, which takes some seconds.
 
     `policies` and `orchestrators` are classes in Python, simulated together with the built-in
     systems (docs/python-policies.md). `policies` maps systems to queue policies; in the results,
@@ -406,7 +406,7 @@ def timeouts(
     remote: str,
     timeout_us: float,
 ) -> dict[str, float]:
-    """Return by service the mean number of messages of a request that time out.
+    """Return the mean number of a request's messages that time out, by service.
 
     A message times out if its answer takes longer than `timeout_us`. The mean is calculated, not
     simulated, for the service's most common path. `remote` names the distributions of the waits for
@@ -438,7 +438,7 @@ def demands(scenario: Scenario) -> dict[str, Any]:
 def service(
     name: str, workload: str | PathLike[str] | Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """Return the service `name` as a dict: its method, traces and invocations of each accelerator.
+    """Return the service `name` as a dict: method, traces, and each accelerator's invocations.
 
     `workload` is the service's workload; by default all suites are searched. Invocations are
     counted by following the service's traces (programs of accelerator calls). A sequence of

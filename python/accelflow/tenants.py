@@ -1,4 +1,4 @@
-"""Tenants of a server: how to recognise their connections, their limits, and the server's promises.
+"""Tenants of a server: their limits, promises to them, and how to recognise their connections.
 
 ARCUS's traffic shaper limits each tenant, and its control plane grants promises
 (docs/server-limits.md, "Tenants").
@@ -172,10 +172,10 @@ class Tenant:
     A connection belongs to the first tenant whose `networks` ("10.1.0.0/16") contain the client's
     address, or whose `identities` contain one that the client's certificate proves. Identities are
     DNS names and URIs; a server with `client_ca` requires certificates. `shaping` limits the rate
-    of the tenant's traffic, and `slo` is the promise to it. `max_traces` limits its concurrent
-    traces (runs of accelerators), and `max_connections` its open connections (None: no limit). If
-    accelerators have queues (:class:`accelflow.Pools`), these may be ordered by the tenant's
-    `priority`, or by deadline: `due_within_s` seconds after a request's arrival.
+    of the tenant's traffic, and `slo` is the promise to the tenant. `max_traces` limits concurrent
+    traces (runs of accelerators) of the tenant, and `max_connections` its open connections (None:
+    no limit). If accelerators have queues (:class:`accelflow.Pools`), the queues may be ordered by
+    the tenant's `priority`, or by deadline: `due_within_s` seconds after a request's arrival.
     """
 
     name: str

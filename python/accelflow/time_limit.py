@@ -87,7 +87,11 @@ def parse_time_limit(text: str) -> float:
 
 
 def seconds_text(seconds: float) -> str:
-    """Return `seconds` as text in the unit that leaves few digits: ``90s``, ``10m``, ``1.5h``."""
+    """Return `seconds` as text, such as ``91s``, ``10m`` or ``1.5h``.
+
+    The unit is the largest in which the number is at least 1 and has at most one decimal; if there
+    is none, the unit is s.
+    """
     for unit, size in reversed(_UNITS_S.items()):
         if seconds >= size and (seconds / size * 10).is_integer():
             return f"{seconds / size:g}{unit}"

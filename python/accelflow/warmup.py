@@ -6,9 +6,9 @@ Cobb and Spratt, 2000) cuts the number of values that minimises the standard err
 values' mean. A cut beyond the middle means that the run is too short.
 
 The cut is the same for all services, which share servers and settle together, and for all systems,
-which must count the same requests. The pilot's response times, each over the mean of its service,
-are averaged over services and seeds in bins of simulated time. The system that settles last
-determines the cut.
+which must count the same requests. The pilot's response times, each divided by the mean of its
+service, are averaged over services and seeds in bins of simulated time. The system that settles
+last determines the cut.
 """
 
 from __future__ import annotations

@@ -246,8 +246,8 @@ def _names_files(value: object) -> bool:
 def bad_number(place: str, value: object) -> InputError | None:
     """Return the error for the first number in `value` that is not allowed in any field.
 
-    Such numbers are, for example, infinite. `value` may contain dicts and lists, and `place` is the
-    name of its setting. Returns None if all numbers are allowed.
+    Infinite numbers are an example. `value` may contain dicts and lists, and `place` is the name of
+    the setting that has this value. Returns None if all numbers are allowed.
     """
     if isinstance(value, Mapping):
         parts = ((f"{place}.{key}", each) for key, each in value.items())

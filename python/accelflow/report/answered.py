@@ -47,7 +47,7 @@ def among_answered(systems: Sequence[SystemResult]) -> str:
 
 
 def unanswered_notes(comparison: Comparison, *, marked: bool) -> list[str]:
-    """Return notes on how many requests have no response under each system, and of which services.
+    """Return notes on how many requests have no response, by system and by service.
 
     The list is empty if the share without a response is the same under all systems, and is at most
     0.1 % for each service. With `marked`, the note begins with ``a``, the mark that a table puts on

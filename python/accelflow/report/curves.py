@@ -44,7 +44,7 @@ def curves(comparison: Comparison) -> dict[str, list[Any]] | None:
     There is a curve for each service and one for all services together. A row is a point: the
     system's ``name``, the ``service``, the response time ``x`` in us, and the percentile's position
     ``y`` (:data:`LEVELS`). Percentiles are by nearest rank. A curve ends where fewer than ten
-    requests take longer than a point. None if the comparison has no samples.
+    requests take longer than `x`. None if the comparison has no samples.
     """
     if comparison.samples is None:
         return None

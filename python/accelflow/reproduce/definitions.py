@@ -162,7 +162,7 @@ class Plot:
 
     `form` is one of :data:`PLOTS`. The picture shows `measures`; `star` is another measure, drawn
     as stars. `y` and `x` are the titles of the axes. `log` makes the y axis logarithmic. The
-    picture is `width_in` inches wide. A bar stands for what `per` names, a service or a server.
+    picture is `width_in` inches wide. `per` says what a bar stands for, a service or a server.
     `points` are the labels of the points to draw; empty for all.
     """
 
@@ -183,8 +183,8 @@ class Plot:
 class Slo:
     """A service-level objective: `factor` times a service's mean response time on an idle server.
 
-    The idle server has the settings of the point with the label `point`; the scenario of the
-    evaluation chooses its system. `low_rps` and `high_rps` are the lowest and highest rate, in
+    The idle server has the settings of the point with the label `point`, and the system that the
+    scenario of the evaluation chooses. `low_rps` and `high_rps` are the lowest and highest rate, in
     requests per second, that a search for the highest load tries; 0 without a search.
     """
 

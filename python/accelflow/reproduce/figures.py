@@ -162,8 +162,8 @@ def too_little(row: Row, cells: Cells, point: str = "") -> str:
 def requests_of(places: Iterable[Place], cells: Cells) -> tuple[int, int]:
     """Return the smallest and the largest number of requests of the simulations at `places`.
 
-    A number counts the requests of each service (of one with the mean rate, if rates differ).
-    `places` has pairs (point, system). Both numbers are 0 without simulations.
+    A simulation's number is that of each service or, if rates differ, of a service with the mean
+    rate. `places` has pairs (point, system). Both numbers are 0 without simulations.
     """
     found = [
         service["run"]["requests"]

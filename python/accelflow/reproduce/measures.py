@@ -1,7 +1,8 @@
 """Measures of a service's results, and how figures are computed from them.
 
-A *measure* is read from the results of one service in one simulation. A *form* compares two systems
-service by service, and a *summary* combines the services into one figure.
+A *measure* is read from the results of one service in one simulation. A *form* takes the measures
+of one system, or compares two systems, service by service. A *summary* combines the services into
+one figure.
 """
 
 from __future__ import annotations

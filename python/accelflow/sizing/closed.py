@@ -177,10 +177,10 @@ def overheads(plan: Plan, system: str) -> Overheads | None:
 
     Without accelerators, a received message wakes a thread. With CPU-Centric, each operation ends
     with an interrupt, whose handler submits the next operation. RELIEF's manager starts
-    operations, but interrupts a core for what it cannot do (section VII.A.1): twice for a message
-    that TCP receives, at the trace's branch and at its end, and once for a message that TCP sends,
-    at the trace's tail. With AccelFlow, a core starts a chain, notices its end, and resumes the
-    request. Ideal adds no times.
+    operations, but interrupts a core for work that the manager cannot do (section VII.A.1): twice
+    for a message that TCP receives, at the trace's branch and at its end, and once for a message
+    that TCP sends, at the trace's tail. With AccelFlow, a core starts a chain, notices its end, and
+    resumes the request. Ideal adds no times.
     """
     value = _values(plan, system)
     switch, interrupt = value("core.context_switch_ns"), value("core.interrupt_ns")

@@ -42,10 +42,10 @@ def server_w(
 ) -> float:
     """Return the power of one server in watts.
 
-    If the plan states the power at rest and at peak, the server's power grows with `core`, the
+    If the plan states the server's power at rest and at peak, the power grows with `core`, the
     utilisation of the cores. If the server is `accelerated`, the chip's power, which grows with
-    `elements`, the utilisation of the elements, is added. Utilisations are from 0 to 1. Without
-    these figures in the plan, the server's power is `model_w`, from the power model.
+    `elements`, the utilisation of the elements, is added. Utilisations are from 0 to 1. If the plan
+    does not state the server's power, the result is `model_w`, from the power model.
     """
     server, chip = plan.server, plan.chip
     if server.rest_w is None or server.peak_w is None:

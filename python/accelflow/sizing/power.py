@@ -38,8 +38,8 @@ def simulated_w(
 ) -> float:
     """Return the power in watts of a server under `system`, from the simulation `results`.
 
-    The energy model calculates it. This model does not know custom accelerators: with them, the
-    result is that of :func:`modelled_w` for the utilisations `cores` and `elements` and the
+    The energy model calculates the power. It does not know custom accelerators: with them, the
+    power is the result of :func:`modelled_w` for the utilisations `cores` and `elements` and the
     server's parameters `config`.
     """
     if chip.custom_accelerators(results):

@@ -68,11 +68,11 @@ class Measured:
         return max(shares, default=0.0)
 
     def broken(self, limit: float, *, polling: bool = False) -> Binding | None:
-        """Return what exceeds its limit most: a resource or a service; None if nothing does.
+        """Return the resource or service that exceeds its limit most; None if none exceeds one.
 
-        `limit` is the highest allowed utilisation of every resource (0 to 1); services have their
-        SLOs. With `polling`, the utilisation of the cores is left out, since cores that poll are
-        busy at any load.
+        A saturated resource comes first. `limit` is the highest allowed utilisation of every
+        resource (0 to 1); the limit of a service is its SLO. With `polling`, the utilisation of the
+        cores is left out, since cores that poll are busy at any load.
         """
         if self.saturated is not None:
             return Binding("saturated", self.saturated)

@@ -1,4 +1,4 @@
-"""The points of a plot of the largest ratio of a service's P99 to its SLO, by load."""
+"""The points of a plot that shows, by load, how close services' P99 is to their SLOs."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _MOST_SLOS: Final = 3.0
 def sweep(
     plan: Plan, slo_us: Mapping[str, float], searches: Iterable[Searched]
 ) -> list[tuple[str, str, float, float]]:
-    """Return the points of a plot of P99 divided by SLO over a server's load, for each system.
+    """Return the points of a plot for each system: P99 divided by SLO, against a server's load.
 
     A point is (system, ``closed form`` or ``simulated``, load, ratio). The load is the part of the
-    plan's request rates that one server gets. The ratio is the largest of any service: its P99
-    response time divided by its SLO, the limit in `slo_us` in us. Points with a ratio above three
-    are omitted. Points in closed form are calculated by queueing theory; the simulated ones are in
-    `searches`. Raises AccelflowError if a point cannot be computed.
+    plan's request rates that one server gets. The ratio is a service's P99 response time divided by
+    the service's SLO; the largest ratio of all services counts. `slo_us` has the SLOs in us. Points
+    with a ratio above three are omitted. Points in closed form are calculated by queueing theory;
+    simulated points are in `searches`. Raises AccelflowError if a point cannot be computed.
     """
     needed = demands(plan, recording_of(plan))
     points = []

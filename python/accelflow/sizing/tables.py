@@ -145,7 +145,7 @@ WHOLE: Final = frozenset({"limits.spare_servers", "requests", "seeds"})
 
 
 def check_table(name: str, table: Any) -> None:
-    """Raise InputError for a number in `table`, the table `name` of a plan, that is not allowed."""
+    """Raise InputError if a number in `table`, the table `name` of a plan, is not allowed."""
     for attribute in fields(table):
         value, place = getattr(table, attribute.name), f"{name}.{attribute.name}"
         if place in RANGES and not (value is None and attribute.default is None):
@@ -190,7 +190,10 @@ def span(least: float, most: float) -> str:
 
 
 def check_power(server: Server, chip: Chip) -> None:
-    """Raise InputError if a power is missing where others are given, or a peak is below rest."""
+    """Raise InputError if the plan states some powers, but not both powers of the server.
+
+    Also raises InputError if a power at peak is below the power at rest.
+    """
     watts = {
         "server.rest_w": server.rest_w,
         "server.peak_w": server.peak_w,

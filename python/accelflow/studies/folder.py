@@ -64,7 +64,7 @@ class Folder:
             yield self
 
     def done(self) -> Mapping[str, Path]:
-        """Return which simulations are complete: by key, the path of the file with the results.
+        """Return the path of the file with the results of each complete simulation, by key.
 
         The files are read in the first call. Raises AccelflowError for a damaged file.
         """
@@ -129,8 +129,8 @@ class Folder:
         """Return the stored rows of results of the simulations with `keys`.
 
         Returns None if the folder has no results of these simulations. Reads only the files that
-        have some. If two files have results of a simulation, those of one file are returned. Raises
-        AccelflowError for a damaged file.
+        have such rows. If two files have results of a simulation, the rows of one file are
+        returned. Raises AccelflowError for a damaged file.
         """
         import pyarrow as pa  # noqa: PLC0415 (slow to load)
         import pyarrow.compute as pc  # noqa: PLC0415 (slow to load)

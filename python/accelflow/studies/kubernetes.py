@@ -64,9 +64,9 @@ class Pods:
 
         `operator` and `kr8s` are the modules ``dask_kubernetes.operator`` and ``kr8s.asyncio``,
         `where` is the value of ``--cluster``, for messages, and `say` shows a line to the user.
-        Raises AccelflowError if the scheduler's pod cannot run, InputError for an idle timeout that
-        is not allowed, and what dask-kubernetes raises without a cluster, a permission or an
-        operator.
+        Raises AccelflowError if the scheduler's pod cannot run, and InputError for an idle timeout
+        that is not allowed. If Kubernetes, a permission or Dask's operator is missing, raises the
+        exception of dask-kubernetes.
         """
         self._kr8s, self._where, self._say = kr8s, where, say
         self._said: set[str] = set()

@@ -38,7 +38,7 @@ class Limited(Protocol):
 
     @property
     def limits(self) -> Mapping[str, float]:
-        """The limits by the name of the measure: its largest allowed value for every service."""
+        """The largest value of each measure that any service may have, by the measure's name."""
 
     @property
     def slo(self) -> bool:
@@ -59,13 +59,13 @@ class Look:
 
     Each measure of a service, such as its P99, has a ratio to its limit, as a mean over the seeds.
     `worst_ratio` is the largest of these ratios, `low_ratio` and `high_ratio` are the ends of its
-    95 % interval, and `binding` names its measure and service. `holds` is true if the ratio is at
-    most 1, and `clear` is true if the whole interval is on one side of 1. If a resource is
-    saturated with more than half of the seeds, `holds` is False, `clear` is True, the ratios are
-    None, and `binding` names the resource. It is the same if, with more than half of the seeds, so
-    many requests of a service lack a response that a limited percentile is unknown: for P99, more
-    than 1 % of them. `binding` then names the service. The requests that a service receives from
-    other services have the same limits as those of its clients.
+    95 % interval, and `binding` names the measure and the service that have it. `holds` is true if
+    the worst ratio is at most 1, and `clear` is true if the whole interval is on one side of 1. If
+    a resource is saturated with more than half of the seeds, `holds` is False, `clear` is True, the
+    ratios are None, and `binding` names the resource. The fields have these values, too, if with
+    more than half of the seeds so many requests of a service lack a response that a limited
+    percentile is unknown: for P99, more than 1 % of the requests. `binding` then names the service.
+    The requests that a service receives from other services have the same limits as its clients'.
     """
 
     holds: bool

@@ -80,11 +80,11 @@ class Question(_Search):
     An example is the greatest rate with a P99 of at most 1 ms. `name` is the name of the axis (a
     field or parameter), and `values` its range. `study` has the scenario, without axes and points,
     and `system` is the identifier of the system that is simulated. `limits` maps measures
-    (:data:`LIMITS`) to the largest value that every service may have. With `slo`, the P99 of each
+    (:data:`LIMITS`) to the largest value allowed for any service. With `slo`, the P99 of each
     service must also be within its SLO. The limits must become harder to meet from one end of the
     range to the other. Each value is simulated with up to `most_seeds` seeds, at least 4, until the
     decision is clear. Raises InputError for a value that is not allowed, and for a scenario with
-    other systems.
+    systems other than `system`.
     """
 
     name: str
@@ -105,8 +105,8 @@ class Goal(_Search):
 
     `minimize` is the cost, one of :data:`COSTS`. The values of each of `axes` are a range. `study`,
     `system`, `limits`, `slo` and `most_seeds` are as in :class:`Question`. An optimiser with the
-    seed `seed` proposes `trials` designs; then the elements of the best design are lowered one by
-    one. Raises InputError for a value that is not allowed.
+    seed `seed` proposes `trials` designs; then the whole numbers of the best design, such as its
+    numbers of elements, are lowered one by one. Raises InputError for a value that is not allowed.
     """
 
     minimize: str

@@ -1,4 +1,4 @@
-"""The JSON Schema of a study's file, made from what its readers accept."""
+"""The JSON Schema of a study's file, made from the rules by which the file is read."""
 
 from __future__ import annotations
 

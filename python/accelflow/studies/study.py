@@ -170,11 +170,12 @@ class Study:
     A point is one combination of values. `scenario` has the fields that stay the same, by name as
     in :class:`accelflow.Scenario`. `kind`, one of :data:`KINDS`, states how points are chosen. A
     grid has all combinations of the values of `axes`. A Latin hypercube has `count` points, drawn
-    along `axes` with the seed `draw`; the values of a list are drawn evenly. A ``list`` has the
-    points in `points`, each a mapping from the axis's name to a value. The value of the axis
-    ``chip`` is a chip's file or the name of a packaged chip. Each point is simulated once with each
-    of `seeds`, a list of seeds or their number. Names of files are relative to `folder`. Raises
-    InputError for a value that is not allowed, and for one that the kind of design does not use.
+    along `axes` with the seed `draw`; each value of an axis that is a list occurs about equally
+    often. A ``list`` has the points in `points`, each a mapping from the axis's name to a value.
+    The value of the axis ``chip`` is a chip's file or the name of a packaged chip. Each point is
+    simulated once with each of `seeds`, a list of seeds or their number. Names of files are
+    relative to `folder`. Raises InputError for a value that is not allowed, and for one that the
+    kind of design does not use.
     """
 
     scenario: Mapping[str, Any] = field(default_factory=dict)
@@ -249,7 +250,7 @@ class Study:
 
     @property
     def most_simulations(self) -> int:
-        """The number of points times that of seeds: the most simulations, if no points coincide."""
+        """The number of points times the number of seeds; fewer simulations if points coincide."""
         counts = {
             "list": len(self.points),
             "latin_hypercube": self.count,
@@ -404,7 +405,7 @@ def axis_names() -> list[str]:
 
 
 def number_axes() -> dict[str, bool]:
-    """Return whether the values of an axis are whole, by the names of axes that have numbers."""
+    """Return, by name, for each axis with numbers whether its values are whole numbers."""
     table, _ = fields_schema(name for name in _SCENARIO if name not in _SET_OTHERWISE)
     kinds = {name: str(each.get("type")) for name, each in table["properties"].items()}
     found = {name: "integer" in kind for name, kind in kinds.items() if _NUMBER.search(kind)}

@@ -1,4 +1,4 @@
-"""Runs of traces on software accelerators whose threads pass on work: the paper's `Enqueue`.
+"""Runs of traces on software accelerators that pass work on to each other: the paper's `Enqueue`.
 
 >>> from accelflow.trace import demo_request, enqueue_trace
 >>> handle = enqueue_trace("T1", demo_request("Login"))
@@ -65,9 +65,9 @@ class Handle:
         return self._handle.wait(timeout_s)
 
     def next_arrival(self, timeout_s: float | None = None) -> Arrival | None:
-        """Wait for the next result that the run delivers to a core before its end; return it.
+        """Wait for the next result that the run delivers to a core before the run ends; return it.
 
-        Returns None once the run has ended. For example, one arm of a fork has the data for a core
+        Returns None once the run has ended. For example, one arm of a fork delivers data to a core
         while the other still writes to the cache. Only for traces begun with ``early=True``; the
         record of the run does not contain the results returned here. Raises TimeoutError after
         `timeout_s` seconds (0: at once; None: no limit).

@@ -61,8 +61,9 @@ def register_body(accelerator: Node, body: Body) -> None:
     facts, `body` returns a pair of the payload and a dict of exactly these facts. The new body
     replaces an earlier one in all runs and ensembles of the process. If `body` raises an exception,
     or returns anything else, the run fails: the message is then unchanged, and `cpu_fallback`
-    receives it. KeyboardInterrupt, SystemExit and others that are not an Exception also end the
-    call of :func:`run_trace`, which raises them. A body can neither run traces nor wait for one.
+    receives it. KeyboardInterrupt, SystemExit and others that do not derive from Exception also end
+    the call of :func:`run_trace`, which raises them. A body can neither run traces nor wait for
+    one.
 
     Raises InputError for a body that cannot be called and for an `accelerator` that is no node, and
     TraceError for a node that calls no custom accelerator.

@@ -47,7 +47,7 @@ def branch(
       bits and wrap around; a shift takes the lowest six bits of its count.
 
     None is an empty arm; at least one arm must be nonempty. `likely` is the expected outcome: if a
-    trace is too long for a word, the other arm is the first to get a word of its own.
+    trace is too long for a word, the unlikely arm is the first to get a word of its own.
 
     Raises TraceError for a malformed condition; `position` is the index of the wrong character.
     Building the trace refuses a field that no accelerator before the branch yields: RPC yields

@@ -55,8 +55,8 @@ def rows_of(waterfall: Mapping[str, Any]) -> list[WaterfallRow]:
 
     `waterfall` is an object of schema ``accelflow.waterfall/1``. Each execution of a trace is one
     row, even if the object lists segments of other rows between its own. The key ``job`` of a
-    segment tells apart traces that run at the same time, but a later trace may have the same. So
-    segments of one trace and job belong together only if they follow each other without a gap in
+    segment tells apart traces that run at the same time, but a later trace may have the same job.
+    So segments of one trace and job belong together only if they follow each other without a gap in
     time. Application logic has a row for each phase.
     """
     rows: list[WaterfallRow] = []
