@@ -75,6 +75,18 @@ def test_an_experiment_on_elements_refuses_chips_that_set_them(
     assert name not in [definition.name for definition in found.definitions]
 
 
+def test_deadlines_of_another_factor_hold_for_own_workloads_too() -> None:
+    ours = lib.of_workload("hotelreservation").scenario
+    assert ours.due(4.0) == 4.0
+    assert "deadline_factor" not in ours.to_dict()
+    chosen = lib.Scenario(deadline_factor=3.0)
+    ours = lib.of_workload("hotelreservation", choices=chosen).scenario
+    assert ours.due(4.0) == 3.0
+    assert ours.to_dict()["deadline_factor"] == 3.0
+    with pytest.raises(InputError, match="deadline_factor = 0: must be above 0"):
+        lib.of_workload("hotelreservation", choices=lib.Scenario(deadline_factor=0.0))
+
+
 def test_settings_that_leave_labels_right_are_allowed() -> None:
     fig18, fig19 = lib.load("fig18"), lib.load("fig19")
     assert not lib.mislabelled(fig19, {"accelerator.pes": 8.0, "pes.TCP": -1.0})

@@ -32,6 +32,7 @@ from accelflow.reproduce.scenario import (
     OWN,
     UNLOADED_RPS,
     Scenario,
+    check_deadline,
     check_systems,
     check_varied,
     merged,
@@ -83,7 +84,8 @@ class OwnScenario:
     or by the process `arrivals` if not None. `slo_us` (in us) and `slo_factors` (multiples of the
     response time on an idle server) are SLOs of single services; the experiment sets the others.
     `placement`, `cohort`, `slo_system` and `config` are as in
-    :class:`accelflow.reproduce.Scenario`.
+    :class:`accelflow.reproduce.Scenario`, as is `deadline_factor`, where None stands for the
+    experiment's own factor.
     """
 
     workload: str | Mapping[str, Any]
@@ -98,6 +100,7 @@ class OwnScenario:
     arrivals: str | None = None
     cohort: str = "cohort"
     slo_system: str = OWN
+    deadline_factor: float | None = None
     config: Mapping[str, float] = field(default_factory=dict)
 
     def experiment(
@@ -154,8 +157,11 @@ class OwnScenario:
         return self.slo_factors.get(service, factor) * idle_us
 
     def due(self, factor: float) -> float:
-        """Return the multiple of the idle response time after which a request is late: `factor`."""
-        return factor
+        """Return the multiple of the idle response time after which a request is late.
+
+        This is `deadline_factor` or, if that is None, the experiment's `factor`.
+        """
+        return factor if self.deadline_factor is None else self.deadline_factor
 
     def to_dict(self) -> dict[str, Any]:
         """Return the scenario as one object for JSON.
@@ -175,12 +181,15 @@ class OwnScenario:
             "arrivals": self.arrivals,
             "cohort": self.cohort,
             "slo_system": self.slo_system,
+            **({} if self.deadline_factor is None else {"deadline_factor": self.deadline_factor}),
             "config": dict(sorted(self.config.items())),
         }
 
     def check(self) -> None:
         """Raise InputError for the first field that is not allowed."""
         check_systems(self.cohort, self.slo_system)
+        if self.deadline_factor is not None:
+            check_deadline(self.deadline_factor)
         simulation.check(self._production(_MANY_REQUESTS))
 
     def check_lengths(self, budget: Budget) -> None:
@@ -222,8 +231,8 @@ def of_workload(
 
     `experiments` names those to adapt; if empty, all that apply. `workload` is the path of a file
     (docs/workloads.md), its parsed content, or a suite's name. `choices` may set placement,
-    arrivals, systems and the server's parameters; `workload` determines facts, sizes, waits, rates
-    and the cost of TCP.
+    arrivals, systems, the factor of deadlines and the server's parameters; `workload` determines
+    facts, sizes, waits, rates and the cost of TCP.
     `arrivals` replaces the workload's arrivals in experiments that use the paper's production load.
     With `recording`, the text of a recording, costs and sizes are those of the recording.
 
@@ -264,6 +273,7 @@ def _scenario(
         if getattr(choices, key) != getattr(default, key):
             allowed = "must be left out with a workload of your own, which sets it"
             raise refused(f"scenario.{key}", getattr(choices, key), allowed)
+    own_deadline = choices.deadline_factor != default.deadline_factor
     if choices.arrivals != default.arrivals:
         arrivals = arrivals or choices.arrivals
     name = workload if isinstance(workload, str | Mapping) else fspath(workload)
@@ -281,6 +291,7 @@ def _scenario(
         slo_factors=_slo_factors(tree, found["slo_us"]),
         recording=asked.recording,
         arrivals=arrivals,
+        deadline_factor=choices.deadline_factor if own_deadline else None,
         **{
             attribute: getattr(choices, attribute)
             for attribute in ("placement", "cohort", "slo_system", "config")

@@ -218,15 +218,19 @@ class Scenario:
         one_of("arrivals", self.arrivals, simulation.ARRIVALS)
         one_of("rates", self.rates, _RATES)
         check_systems(self.cohort, self.slo_system)
-        if not 0 < self.deadline_factor <= _LATEST:
-            allowed = f"must be above 0 and at most {_LATEST}"
-            raise refused("deadline_factor", self.deadline_factor, allowed)
+        check_deadline(self.deadline_factor)
 
 
 def check_systems(cohort: str, slo_system: str) -> None:
     """Raise InputError if `cohort` or `slo_system` is not the name of an allowed system."""
     one_of("cohort", cohort, _COHORTS)
     one_of("slo_system", slo_system, [OWN, *(system for system, _ in simulation.systems())])
+
+
+def check_deadline(factor: float) -> None:
+    """Raise InputError unless `factor`, a `deadline_factor`, is above 0 and at most 1,000."""
+    if not 0 < factor <= _LATEST:
+        raise refused("deadline_factor", factor, f"must be above 0 and at most {_LATEST}")
 
 
 def merged(config: Mapping[str, float], setup: Mapping[str, Any], point: Point) -> dict[str, Any]:
