@@ -52,10 +52,11 @@ pub enum ServeError {
     /// A setting has a value that is not allowed.
     #[error(transparent)]
     Setting(#[from] Refusal),
-    /// The software of the accelerators cannot be created with these settings.
+    /// The software accelerators cannot be created with the settings of the server or client.
     #[error(transparent)]
     Accel(#[from] AccelError),
-    /// A handler or setting is given for a name that no function of the interface has, or several.
+    /// A handler or setting was given for a name that no function of the interface has, or that
+    /// several functions have.
     #[error("handler '{name}': {error}")]
     Handler {
         /// The name of the function for which a handler or setting was given.
@@ -79,7 +80,7 @@ pub enum ServeError {
     /// created.
     #[error("telemetry: {0}")]
     Telemetry(#[from] crate::config::TelemetryError),
-    /// The server or its operators' port cannot listen on its address.
+    /// The server cannot listen on its address, or on the address of its operators' port.
     #[error("cannot listen on {address}: {error}")]
     Listen {
         /// The address at which the server should listen.

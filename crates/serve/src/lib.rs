@@ -15,10 +15,10 @@
 //! Handlers call other services with a [`Client`] or a [`GrpcClient`]. T9 sends the call, and T10
 //! receives the response.
 //!
-//! The thread that runs a trace also does the work that the trace cannot do, without accelerators.
-//! It decrypts TLS records in which one message ends and the next begins, repeats the work of a
-//! failed accelerator, and reports to a client why its request was refused. [`Running::metrics`]
-//! counts each case by its reason.
+//! The thread that runs a trace also does, in software, work that the trace cannot do. The thread
+//! decrypts TLS records in which one message ends and the next begins, repeats the work of a failed
+//! accelerator, and reports to a client why its request was refused. [`Running::metrics`] counts
+//! each case by its reason.
 //!
 //! The modules `server` and `client` are the two ends of a connection, and `config` has their
 //! settings. Both use `transport` (sockets, TLS, HTTP/2, the framing of gRPC) and `memory` (buffers

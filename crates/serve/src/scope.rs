@@ -42,12 +42,12 @@ pub fn current_deadline() -> Option<Instant> {
     DEADLINE.get()
 }
 
-/// The part of a request's context that its handler's calls to services and storage inherit: the
-/// request's tenant, priority and deadline, and the limit on how many such calls the tenant makes
-/// at a time (AccelFlow, section IV.D).
+/// The part of a request's context that the handler's calls to services and storage inherit: the
+/// request's tenant and priority, the handler's deadline, and the limit on how many such calls the
+/// tenant makes at a time (AccelFlow, section IV.D).
 #[derive(Clone, Default)]
 pub struct Carried {
-    /// The tenant and priority of the request, and the deadline of its handler.
+    /// The tenant and priority of the request, and the time at which the handler should end.
     pub terms: Terms,
     /// The limit on the chains of traces that the tenant's handlers run at a time; `None` for no
     /// limit.
@@ -66,8 +66,9 @@ impl fmt::Debug for Carried {
 }
 
 impl Carried {
-    /// Creates the context for a request's calls. `terms` has the request's tenant, priority and
-    /// deadline; `limit` bounds the tenant's concurrent calls and storage accesses.
+    /// Creates the context for a request's calls. `terms` has the request's tenant and priority,
+    /// and the handler's deadline; `limit` bounds the tenant's concurrent calls and storage
+    /// accesses.
     pub fn new(terms: Terms, limit: Option<TraceLimit>) -> Carried {
         Carried {
             terms,

@@ -1,11 +1,11 @@
-//! The range of the settings that are time limits.
+//! The largest allowed time limit in the settings.
 
 use std::time::Duration;
 
 use accelflow_parameters::Refusal;
 
-/// The largest value of a setting that is a time limit: 10^9 seconds (over 30 years). Adding it to
-/// the present time does not overflow a clock.
+/// The largest allowed time limit in the settings: 10^9 seconds (over 30 years). Adding it to the
+/// present time does not overflow a clock.
 pub const MAX_TIME_LIMIT: Duration = Duration::from_secs(1_000_000_000);
 
 /// Checks the value of a time limit.

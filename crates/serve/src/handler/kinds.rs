@@ -8,14 +8,14 @@ use super::returned::Returned;
 use super::value::{HandlerError, HandlerResult};
 use crate::scope::{with_abandonment, with_carried, with_deadline};
 
-/// A handler, which answers the requests to one function of a server. Its arguments and results are
-/// JSON text.
+/// A handler, which answers the requests to one function of a server. The function's arguments and
+/// results are JSON text.
 ///
-/// The server calls a handler from several threads concurrently. A handler may block, but it then
-/// occupies the thread that runs it: one of [`Steering::workers`](crate::Steering) with steering,
-/// otherwise the connection's thread, or for gRPC one of
-/// [`Config::handler_threads`](crate::Config). The client of a handler that panics gets
-/// INTERNAL_ERROR, in gRPC the status UNKNOWN.
+/// The server calls a handler from several threads concurrently. A handler may block, but then
+/// occupies its thread. With steering, this thread is one of
+/// [`Steering::workers`](crate::Steering). Without steering, it is the connection's thread or, for
+/// gRPC, one of [`Config::handler_threads`](crate::Config). The client of a handler that panics
+/// gets INTERNAL_ERROR, in gRPC the status UNKNOWN.
 pub trait Handler: Send + Sync {
     /// Answers one request. Returns the function's value as JSON text, empty for a void function.
     ///

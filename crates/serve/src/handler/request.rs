@@ -42,12 +42,11 @@ pub struct Request<'a> {
     /// The DNS names, in lower case, and URIs that the client's certificate proves. Empty if the
     /// server does not require client certificates.
     pub peer_identities: &'a [String],
-    /// The index of the core that LdB chose for the request, or with
-    /// [`Steering`](crate::Steering) that of the worker thread; `None` if the receiving trace has
-    /// no LdB.
+    /// The index of the core that LdB chose for the request or, with [`Steering`](crate::Steering),
+    /// the index of the worker thread; `None` if the receiving trace has no LdB.
     pub core: Option<usize>,
     /// The client's deadline for the answer; `None` if the client set none. Only gRPC clients can
-    /// set one. The handler's calls to other services inherit it.
+    /// set one. Calls that the handler makes to other services inherit the deadline.
     pub deadline: Option<Instant>,
     /// The custom metadata that the client sent with the call. Empty for Thrift.
     pub metadata: &'a Metadata,
@@ -75,8 +74,8 @@ pub(crate) struct Arguments<'a> {
 impl<'a> Request<'a> {
     /// Returns whether the client has stopped waiting for the answer, because its deadline has
     /// passed, it has cancelled the call, or its connection is gone. The handler can then stop.
-    /// Only gRPC clients report this. If [`Config::handler_threads`](crate::Config) is 0, handlers
-    /// see only the deadline.
+    /// Only gRPC clients report this. If [`Config::handler_threads`](crate::Config) is 0, this
+    /// method notices only a passed deadline.
     pub fn is_abandoned(&self) -> bool {
         is_abandoned(self.deadline, self.abandoned)
     }

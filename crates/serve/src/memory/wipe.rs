@@ -1,4 +1,5 @@
-//! Fast overwriting of memory with zeros; `Zeroize` for slices of bytes writes one byte at a time.
+//! Overwrites memory with zeros, faster than `Zeroize`, which writes slices of bytes one byte at a
+//! time.
 
 use std::alloc::System;
 use std::ops::{Deref, DerefMut};

@@ -1,5 +1,5 @@
-//! A ledger that divides the costs of TLS records among the messages that share them, on HTTP/2
-//! connections.
+//! A ledger for HTTP/2 connections, where several messages can share a TLS record: it divides the
+//! costs of the records among the messages.
 
 use std::time::Duration;
 

@@ -1,4 +1,5 @@
-//! The metrics of an ensemble's worker pools, copied from the pools' own counters at each reading.
+//! The metrics of an ensemble's worker pools, copied from the pools' counters whenever the metrics
+//! are read.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

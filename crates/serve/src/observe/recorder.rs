@@ -44,7 +44,8 @@ pub enum RecordingError {
         /// The names of the functions with recorded requests, or `none`.
         seen: String,
     },
-    /// The date or the name of a service is not allowed in a recording, or a name is given twice.
+    /// The date of the recording or the name of a service is not allowed, or two services have the
+    /// same name.
     #[error(transparent)]
     Setting(#[from] Refusal),
 }
@@ -152,13 +153,14 @@ struct Samples {
 pub struct RecordedPath {
     /// The number of recorded requests that took this path.
     pub requests: u64,
-    /// The phases of the path. Their costs are the medians of the latest 4,096 requests.
+    /// The phases of the path. The costs of the phases are medians of the latest requests (up to
+    /// 4,096) that took the path.
     pub phases: Vec<RecordedPhase>,
     /// The times that requests waited for responses of other services, in nanoseconds, by the name
     /// of the trace that received the response. For each trace, the latest 4,096 waits are kept.
     pub waits_ns: BTreeMap<String, Vec<f64>>,
-    /// The processor time that the latest requests (up to 4,096) took outside of accelerator calls
-    /// and the handler; `None` if this time was measured for none of them.
+    /// The processor time that the latest requests on the path (up to 4,096) took outside of
+    /// accelerator calls and the handler; `None` if this time was measured for no request.
     pub outside: Option<RecordedOutside>,
 }
 

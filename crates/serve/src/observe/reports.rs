@@ -1,8 +1,8 @@
 //! Reports of requests' errors, to operators and to clients.
 //!
 //! The text of an error may reveal more than a client should know: the message of an exception, the
-//! steps of traces, the names of all functions. By default a client gets a stable code and an id,
-//! and the operators' log has the rest under that id.
+//! steps of traces, the names of all functions. By default a client gets only a stable code and an
+//! id, and the operators' log has the full text under that id.
 
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};

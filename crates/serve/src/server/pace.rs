@@ -1,8 +1,8 @@
 //! The deadlines of the parts of a request: receiving it, the handler, and sending the response.
 //!
-//! A step that ends early passes its slack on (AccelFlow, section IV.C). The same applies here to
-//! the traces of a request. The time left until the request's deadline is divided among the
-//! remaining parts, in proportion to their mean times in earlier requests.
+//! In AccelFlow (section IV.C), a step of a trace that ends early passes its slack on to later
+//! steps. Here, the parts of a request do the same. The time left until the request's deadline is
+//! divided among the remaining parts, in proportion to their mean times in earlier requests.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};

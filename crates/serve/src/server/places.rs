@@ -3,8 +3,8 @@
 //!
 //! A client that makes one request and then nothing more would keep its place for the whole idle
 //! timeout, and a thousand such connections would lock out everyone else. So if there is no place
-//! for a new connection, the server evicts the connection that has been idle longest, if that is at
-//! least [`Config::evict_after`].
+//! for a new connection, the server evicts the connection that has been idle longest, if it has
+//! been idle for at least [`Config::evict_after`].
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;

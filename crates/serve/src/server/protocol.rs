@@ -1,4 +1,4 @@
-//! The protocol that a server speaks, with its interface.
+//! The protocol that a server speaks, and the interface that the server has.
 
 use std::io;
 use std::path::{Path, PathBuf};

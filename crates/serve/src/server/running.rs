@@ -107,11 +107,11 @@ impl Running {
     /// or refuses SLOs. The new SLO replaces the tenant's current one.
     ///
     /// # Errors
-    /// After each error, the tenant keeps its current SLO. [`TenantError::Slo`], with the remaining
-    /// capacity, if the SLO is refused. [`TenantError::Unmeasured`] if `slo` does not give the
-    /// accelerator time of a request ([`TenantSlo::time`]) and the server cannot predict this time.
-    /// [`TenantError::Unknown`] if no tenant has the name. [`TenantError::NoControlPlane`] if the
-    /// server has no control plane.
+    /// [`TenantError::Slo`], with the remaining capacity, if the SLO is refused.
+    /// [`TenantError::Unmeasured`] if `slo` does not give the accelerator time of a request
+    /// ([`TenantSlo::time`]) and the server cannot predict this time. [`TenantError::Unknown`] if
+    /// no tenant has the name. [`TenantError::NoControlPlane`] if the server has no control plane.
+    /// After an error, the tenant keeps its current SLO.
     pub fn set_slo(&self, tenant: &str, slo: TenantSlo) -> Result<(), TenantError> {
         self.controlled(tenant)?.promise(tenant, slo)
     }
@@ -179,13 +179,14 @@ impl Running {
         self.shared.traces.reload()
     }
 
-    /// Replaces the certificate and the private key of a server with TLS, and the authorities of
-    /// its clients if it has them, for example when a certificate has been renewed. Later
-    /// connections use the new ones. Open connections go on, and no request is lost.
+    /// Replaces the certificate and the private key of a server with TLS, and the authorities that
+    /// sign its clients' certificates if the server requires these, for example when a certificate
+    /// has been renewed. Later connections use `identity`. Open connections go on, and no request
+    /// is lost.
     ///
     /// # Errors
-    /// [`ServeError::Setting`] for a server that was started without TLS. Also if only one of the
-    /// server's first identity and `identity` asks clients for certificates.
+    /// [`ServeError::Setting`] if the server was started without TLS, or if `identity` requires
+    /// client certificates and the identity at the start did not, or the reverse.
     pub fn set_tls(&self, identity: TlsIdentity) -> Result<(), ServeError> {
         let slot = self.shared.admission.identity.as_ref();
         let allowed = "must be None, since the server was started without TLS";
@@ -196,15 +197,15 @@ impl Running {
     /// Returns a recording of some functions, from which the simulator can read their costs. For
     /// each function, the recording has the costs of the latest requests that took the function's
     /// most common path, and the facts (values that branches of traces test) of all requests whose
-    /// paths have as many phases and chains of traces as that one. `services` has pairs of a
-    /// function's name, such as `Service.method`, and the name that its service gets in the
+    /// paths have as many phases and chains of traces as the most common path. `services` has pairs
+    /// of names: the function's name, such as `Service.method`, and the service's name in the
     /// recording. `machine` (free text) and `date` (`YYYY-MM-DD`) are stored in the recording.
     /// Requests over connections without TLS are recorded too, but with traces that no service of
     /// the simulator has, so the simulator cannot use them.
     ///
-    /// The cost of TCP is that of its accelerator call plus the processor time of the system calls.
-    /// The cost of a handler is the wall time of its call. If the handler started traces, its cost
-    /// is instead the processor time of its thread before, between and after the traces.
+    /// The cost of TCP is the cost of the accelerator call plus the processor time of the system
+    /// calls. The cost of a handler is the wall time of its call or, if the handler started traces,
+    /// the processor time of the handler's thread before, between and after the traces.
     ///
     /// # Errors
     /// [`RecordingError`] if recording is off, a function has had no successful request, or the

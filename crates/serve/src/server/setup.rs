@@ -130,8 +130,8 @@ impl Server {
     }
 
     /// Sets the handler of the function `name`: `Service.method`, or `method` if only one service
-    /// has it. The handler works on JSON text. Calls of functions without a handler are answered
-    /// with UNKNOWN_METHOD, in gRPC with UNIMPLEMENTED.
+    /// has a function of this name. The handler works on JSON text. Calls of functions without a
+    /// handler are answered with UNKNOWN_METHOD, in gRPC with UNIMPLEMENTED.
     ///
     /// # Errors
     /// [`ServeError::Handler`] if the interface has no such function, or several.
@@ -157,8 +157,9 @@ impl Server {
     }
 
     /// Sets a soft deadline: calls of the function `name` should be answered within `within`, which
-    /// must be above 0. Accelerator queues that are ordered by deadline use it for the function's
-    /// traces, and for the traces that its handler starts. A later answer is still sent.
+    /// must be above 0. Accelerator queues that are ordered by deadline use the soft deadline for
+    /// the function's traces, and for the traces that the function's handler starts. A later answer
+    /// is still sent.
     ///
     /// # Errors
     /// [`ServeError::Handler`] if the interface has no such function, and [`ServeError::Setting`]
@@ -212,10 +213,10 @@ impl Server {
         Ok(())
     }
 
-    /// Sets the error log: a function that is called for each reported error of a request. Unless
-    /// [`Config::verbose_errors`](crate::Config) is set, the client gets only the error's code and
-    /// id. The function runs on the request's thread and should be quick. Without an error log, such
-    /// errors are only counted.
+    /// Sets the error log: a function that is called for each error of a request whose text is for
+    /// operators. Unless [`Config::verbose_errors`](crate::Config) is set, the client gets only the
+    /// error's code and id. The function runs on the request's thread and should be quick. Without
+    /// an error log, such errors are only counted.
     pub fn set_error_log(&mut self, log: impl Fn(&ErrorReport<'_>) + Send + Sync + 'static) {
         self.reports.log = Some(Box::new(log));
     }
@@ -316,8 +317,8 @@ impl Server {
     }
 
     /// Like [`Server::start`], on a socket that is already listening. The socket's backlog becomes
-    /// [`Config::max_connections`], but at least 128: as many new connections can wait for the
-    /// server, if the system allows it.
+    /// [`Config::max_connections`], but at least 128. The backlog is the number of new connections
+    /// that can wait for the server; the system may limit it further.
     ///
     /// # Errors
     /// [`ServeError`] if a setting is out of range, custom traces or tenants do not fit the other

@@ -10,7 +10,7 @@ use accelflow_trace::Image;
 type Make = dyn Fn() -> Vec<Box<dyn CustomBody>> + Send + Sync;
 
 /// A factory that creates the bodies (implementations in software) of custom accelerators, since
-/// each executor of traces needs its own. A factory belongs to the traces that call the
+/// each executor of traces needs bodies of its own. A factory belongs to the traces that call the
 /// accelerators, and is replaced together with these traces.
 #[derive(Clone, Default)]
 pub struct CustomBodies(Option<Arc<Make>>);

@@ -56,8 +56,8 @@ impl Wire {
     }
 }
 
-/// The task of a trace in a server, client or storage: to receive a message, to send one, to make a
-/// call, or to access storage.
+/// The task of a trace in a server, RPC client or storage client: to receive a message, to send
+/// one, to make a call, or to access storage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Task<'a> {
     /// The trace receives a message, and then notifies a core.

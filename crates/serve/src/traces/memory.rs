@@ -10,22 +10,22 @@ use super::fit::{Fit, Task, Wire};
 use super::refusal::TraceRefusal;
 use super::source::{Split, TraceSource, trace_of};
 
-/// A trace that a setting of a server, client or storage names: the setting, the trace's name, its
-/// task, and the protocol layers of its messages.
+/// A trace that a setting of a server, RPC client or storage client names: the setting, the trace's
+/// name, its task, and the protocol layers of its messages.
 #[derive(Clone, Copy, Debug)]
 pub struct Root<'a> {
     /// The setting that names the trace, such as `receive`; for error messages.
     pub place: &'a str,
     /// The name of the trace, as the setting gives it.
     pub name: &'a str,
-    /// What the trace must do with messages.
+    /// The task that the trace must do, such as receiving messages.
     pub task: Task<'a>,
     /// The protocol layers of the messages that the trace receives or sends.
     pub wire: Wire,
 }
 
-/// The traces that a server, client or storage can use: its custom traces, and default traces for
-/// all other names.
+/// The traces that a server, RPC client or storage client can use: its custom traces, and default
+/// traces for all other names.
 #[derive(Clone, Copy, Debug)]
 pub struct ServiceTraces<'a> {
     /// The library of default traces. Custom traces replace default traces of the same names.

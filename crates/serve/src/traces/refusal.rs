@@ -6,7 +6,7 @@ use accelflow_parameters::Refusal;
 use accelflow_trace::text::TextError;
 use accelflow_trace::{Accel, FileError, LinkError, RegisterError};
 
-/// The error of a server, client or storage whose custom traces cannot be used.
+/// The error of a server, RPC client or storage client whose custom traces cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TraceRefusal {
@@ -85,7 +85,7 @@ pub enum FileFault {
 }
 
 /// The error of a trace that is unfit for its task, such as a trace for receiving requests that
-/// sends a message. A setting of the server, client or storage determines the task.
+/// sends a message. A setting of the server, RPC client or storage client determines the task.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("trace '{trace}': {fault}")]
 pub struct Misfit {
@@ -97,7 +97,7 @@ pub struct Misfit {
 }
 
 /// The reason why a trace is unfit for its task, such as receiving requests. A setting of the
-/// server, client or storage determines the task.
+/// server, RPC client or storage client determines the task.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FitFault {
     /// An accelerator is in the wrong place of a trace.

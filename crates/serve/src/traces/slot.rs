@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use super::refusal::TraceRefusal;
 use super::source::TraceSource;
 
-/// A setting that selects the custom traces of a server, client or storage: the source of the
-/// traces, and the names of the traces to use.
+/// A setting that selects the custom traces of a server, RPC client or storage client: the source
+/// of the traces, and the names of the traces to use.
 pub trait TraceSetting: Clone {
     /// Returns the source of the custom traces.
     fn source(&self) -> &TraceSource;
@@ -16,10 +16,11 @@ pub trait TraceSetting: Clone {
     fn from(self, source: TraceSource) -> Self;
 }
 
-/// The traces that a server, client or storage uses now, which can be replaced while it runs. `T`
-/// is the type of the linked traces, and `G` that of the setting from which they were linked.
+/// The traces that a server, RPC client or storage client uses now, which can be replaced while it
+/// runs. `T` is the type of the linked traces, and `G` is the type of the setting from which the
+/// traces were linked.
 ///
-/// Each request uses the traces that are current when it begins, until its end.
+/// From beginning to end, a request uses the traces that were current when the request began.
 #[derive(Debug)]
 pub struct Slot<T, G> {
     now: RwLock<Arc<T>>,

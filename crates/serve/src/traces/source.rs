@@ -22,8 +22,8 @@ pub(crate) struct Split {
     pub(crate) owner: Option<String>,
 }
 
-/// The source of the custom traces of a server, client or storage: a library, a trace memory or a
-/// file. The default source has no traces.
+/// The source of the custom traces of a server, RPC client or storage client: a library, a trace
+/// memory or a file. The default source has no traces.
 #[derive(Clone, Debug, Default)]
 pub struct TraceSource {
     traces: BTreeMap<String, Split>,

@@ -1,5 +1,5 @@
-//! Executors of a client's traces, which run on the calling thread or in an ensemble that they
-//! share.
+//! Executors of a client's traces. Traces run on the calling thread, or in an ensemble that the
+//! executors share.
 
 use std::sync::Arc;
 
@@ -40,7 +40,7 @@ impl std::fmt::Debug for Engine {
 impl Engine {
     /// Creates an engine that executes traces on the threads that `execution` selects. `make`
     /// creates a set of software accelerators; it is called for each executor and, with an
-    /// ensemble, for its workers.
+    /// ensemble, for the ensemble's workers.
     ///
     /// # Errors
     /// [`ServeError::Pools`] if the ensemble cannot be started.
@@ -149,8 +149,8 @@ impl EngineExecutor {
         self.own.bodies_mut().forget();
     }
 
-    /// Switches the recording of accelerator calls and their costs on or off, and discards recorded
-    /// costs. Off at first.
+    /// Switches the recording of the costs of accelerator calls on (if `wanted` is true) or off.
+    /// Also discards all costs recorded so far. Recording is off at first.
     pub fn note(&mut self, wanted: bool) {
         self.noted = wanted;
         self.costs_ns.clear();

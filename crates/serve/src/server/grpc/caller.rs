@@ -1,4 +1,5 @@
-//! The client of a gRPC request, to which the ensemble reports errors of the handler's own calls.
+//! The client of a gRPC request, to which the ensemble reports errors of calls that the handler
+//! makes.
 //!
 //! A gRPC error is a status in the trailers of HTTP/2. No message is serialized, so only one part
 //! of the error subtraces remains: `T2_http2`, which sends the trailers in TLS records.

@@ -1,9 +1,9 @@
 //! The thread that watches the sockets and timers of all gRPC connections of a server.
 //!
-//! A separate runtime per connection would cost three file descriptors each: two of epoll, and one
-//! that wakes the runtime. So each connection's thread runs the connection's tasks itself, and the
-//! watching thread wakes it when its socket is ready. Handlers' threads wake a connection in the
-//! same way.
+//! A separate runtime for each connection would need three file descriptors: two of epoll, and one
+//! that wakes the runtime. So each connection's thread runs the connection's tasks itself. The
+//! watching thread wakes the connection's thread when the connection's socket is ready. Handlers'
+//! threads wake a connection in the same way.
 
 use std::io;
 use std::sync::Arc;

@@ -3,8 +3,8 @@
 //!
 //! A tenant is identified by the address that its connections come from, or by its clients'
 //! certificates. An arrived message waits on its connection's thread until the tenant's buckets
-//! have the tokens, before T1 runs. Meanwhile nothing more is read from that connection, so a flood
-//! stays in the sender's buffers. In ARCUS, too, queues are in the senders' memory. ARCUS's
+//! have enough tokens, before T1 runs. Meanwhile nothing more is read from that connection, so a
+//! flood stays in the sender's buffers. In ARCUS, too, queues are in the senders' memory. ARCUS's
 //! arbiter, which admits a segment of a message every 4 ns, has no counterpart here, since the
 //! operating system schedules threads.
 

@@ -1,5 +1,5 @@
-//! The tenants of a running server, to which its connections belong. Each tenant has a traffic
-//! shaper as in ARCUS, and one control plane manages all of them.
+//! The tenants of a running server. Each tenant has a traffic shaper as in ARCUS, and one control
+//! plane manages all tenants.
 
 pub(crate) mod control;
 pub(crate) mod gates;

@@ -1,4 +1,4 @@
-//! The body of a Thrift reply: calls the handler and encodes its value as a struct.
+//! The body of a Thrift reply: calls the handler, and encodes the handler's result as a struct.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;

@@ -1,4 +1,5 @@
-//! The client of a Thrift request, to which the ensemble reports errors of the handler's own calls.
+//! The client of a Thrift request, to which the ensemble reports errors of calls that the handler
+//! makes.
 
 use std::net::TcpStream;
 use std::sync::{Arc, Mutex, PoisonError};
