@@ -217,8 +217,8 @@ impl Scope {
         }
     }
 
-    /// Returns the time left until the request's deadline: zero once the deadline has passed, `None`
-    /// without a deadline.
+    /// Returns the time left until the request's deadline: zero once the deadline has passed;
+    /// `None` without a deadline.
     pub fn time_left(&self) -> Option<Duration> {
         let left = |deadline: Instant| deadline.saturating_duration_since(Instant::now());
         self.deadline.map(left)

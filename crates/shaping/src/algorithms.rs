@@ -1,6 +1,6 @@
 //! The rate-limiting algorithms that ARCUS compares (section 4.2): token bucket, leaky bucket,
-//! fixed window, sliding log. They release messages in continuous time, for comparison.
-//! [`crate::TokenBucket`] models ARCUS's token bucket cycle by cycle.
+//! fixed window, sliding log. The implementations in this module work in continuous time, for
+//! comparison. [`crate::TokenBucket`] models ARCUS's token bucket cycle by cycle.
 
 use std::collections::VecDeque;
 

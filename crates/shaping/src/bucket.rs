@@ -8,10 +8,10 @@ use crate::{Registers, ShapingError};
 
 /// A token bucket that a timer refills, simulated in clock cycles (ARCUS, section 4.2).
 ///
-/// Every cycle has three steps, in this order. First, new registers take effect if their time has
-/// come, and tokens beyond the new bucket size are lost. Second, the timer counts; when the timer
-/// reaches the interval, it restarts, and the refill is added up to the bucket size. Third, tokens
-/// may be spent.
+/// Every cycle has three steps, in this order. First, registers that were written for this cycle
+/// take effect, and tokens beyond the new bucket size are lost. Second, the timer counts; when the
+/// timer reaches the interval, it restarts, and the refill is added, as far as the bucket has room.
+/// Third, tokens may be spent.
 ///
 /// Writing registers does not restart the timer, so frequent writes do not prevent refills. A
 /// bucket starts full (assumed, as usual for token buckets).

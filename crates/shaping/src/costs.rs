@@ -29,7 +29,7 @@ impl Default for CostTable {
 }
 
 impl CostTable {
-    /// Records that a request of `size` bytes took `time` of an accelerator.
+    /// Records that the accelerator time of a request of `size` bytes was `time`.
     pub fn learn(&mut self, size: Bytes, time: Time) {
         let mean = &mut self.means[class(size)];
         let time = time.as_ps() as f64;

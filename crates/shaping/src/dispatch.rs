@@ -111,8 +111,8 @@ pub struct Elements {
     pub remaining: Time,
 }
 
-/// The place that [`InputQueue::push`] has given to a new entry: the policy's normal place, that of
-/// an earlier entry (exchanged), or the end of the queue although the entry will be late.
+/// The place that [`InputQueue::push`] has given to a new entry: the policy's normal place, the
+/// place of an earlier entry (exchanged), or the end of the queue although the entry will be late.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Placed {
     /// The entry is where the policy puts it, without an exchange.

@@ -25,8 +25,8 @@ pub enum ShapingError {
         /// The register's value as it was given.
         value: u64,
     },
-    /// The rate is not above 0, too low for the longest interval between refills, or out of reach
-    /// of refills that fit the token bucket.
+    /// The rate is not above 0, is too low for the longest interval between refills, or cannot be
+    /// approximated within 1 % by refills that fit the token bucket.
     #[error(
         "rate = {tokens_per_s} tokens/s with a bucket of {bucket} tokens: must be above 0, give \
          at least one token in {} cycles, and be reachable within 1 % by refills that fit the \
@@ -48,7 +48,7 @@ pub enum ShapingError {
         /// The frequency as it was given, in hertz.
         hz: u64,
     },
-    /// The segments of split messages have no room for payload after the header.
+    /// A segment of a split message has no room for payload after the header.
     #[error(
         "segment = {} bytes: must be more than the header of {} bytes", .segment.get(), .header.get()
     )]
@@ -58,7 +58,7 @@ pub enum ShapingError {
         /// The size of the header that each segment repeats.
         header: Bytes,
     },
-    /// The segments of split messages need more tokens than the bucket holds.
+    /// A segment of a split message needs more tokens than a full bucket holds.
     #[error("segment = {} bytes: must be at most {bucket} bytes, the size of the bucket", .segment.get())]
     SegmentNeverPasses {
         /// The size of the largest segment, including its header.
@@ -86,7 +86,7 @@ pub enum ShapingError {
         /// The caller's identifier of the message.
         tag: u64,
     },
-    /// The queue of the flow is full, so its sender has to wait.
+    /// The queue of the flow is full, so the flow's sender has to wait.
     #[error("message {tag}: the queue of flow {flow} is full: it holds at most {limit} messages")]
     QueueFull {
         /// The caller's identifier of the message.

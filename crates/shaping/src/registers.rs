@@ -85,8 +85,8 @@ impl Registers {
     /// How far a rate may be off, as a share, for a refill to fit the bucket: the paper's 1 %.
     const MOST_OFF: f64 = 0.01;
 
-    /// The default burst of a limit, as a time in seconds: the burst has as many tokens as the rate
-    /// yields in this time.
+    /// The time, in seconds, that determines the default burst of a limit: the burst is the number
+    /// of tokens that the limit's rate yields in this time.
     pub const BURST_S: f64 = 0.01;
 
     /// Creates registers that limit the use of accelerators to `s_per_s` seconds of accelerator
@@ -175,8 +175,8 @@ impl Registers {
     /// Returns the highest sustained rate at the clock frequency `clock`, in tokens per second.
     ///
     /// A flow that always has messages to send reaches this rate if no refill overflows the bucket.
-    /// A refill fits if the bucket also has room for the tokens left over before it, which are too
-    /// few for the flow's next message.
+    /// A refill does not overflow the bucket if the bucket also has room for the leftover tokens,
+    /// which are too few for the flow's next message.
     pub fn tokens_per_s(self, clock: Frequency) -> f64 {
         let tokens = u128::from(self.tokens_per_interval()) * u128::from(clock.as_hz());
         tokens as f64 / f64::from(self.interval)
@@ -191,8 +191,8 @@ impl Registers {
 
     /// Returns the largest number of tokens that can be spent within `window` successive cycles: a
     /// full bucket in the first cycle, and the refills in the other cycles. The number of refills
-    /// is these cycles divided by the interval, rounded up, since a refill can follow the burst
-    /// directly.
+    /// is the number of the other cycles divided by the interval, rounded up, since a refill can
+    /// follow the burst directly.
     pub fn most_within(self, window: Cycles) -> u64 {
         match window.0 {
             0 => 0,

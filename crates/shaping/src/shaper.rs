@@ -29,10 +29,10 @@ pub struct Segment {
 /// A traffic shaper (ARCUS, section 4.2): a queue and a token bucket for each flow, and a
 /// round-robin arbiter that lets one segment pass each clock cycle.
 ///
-/// Messages of a flow pass in the order in which they are offered. Flows that have enough
-/// tokens take turns, so a flow with enough tokens waits for at most one segment of each other flow
-/// (section 5.1: "a simple round robin policy"; one grant a cycle is assumed). One segment passes in
-/// each cycle in which at least one flow could pass one.
+/// Messages of a flow pass in the order in which they are offered. Flows that have enough tokens
+/// take turns, so a flow with enough tokens waits for at most one segment of each other flow
+/// (section 5.1: "a simple round robin policy"; one grant a cycle is assumed). One segment passes
+/// in each cycle in which at least one flow has a segment and enough tokens for it.
 ///
 /// The result depends only on the times and contents of offers and register writes, not on how
 /// often [`Shaper::poll`] is called. Calls must be in order of time; calls at the same instant take

@@ -105,7 +105,7 @@ pub struct Comparison<'c> {
     /// All systems get the same SLOs, so that their results are comparable.
     pub slo_factor: Option<f64>,
     /// Factors that replace `slo_factor` for individual services. The key is the name of the
-    /// service. Services in `slos` ignore their factors.
+    /// service. For a service in `slos`, the factor is ignored.
     pub slo_factors: &'c BTreeMap<String, f64>,
     /// The ID of the tenant that sends each service's requests, indexed like the services of the
     /// plan. If there are fewer IDs than services, the other services have the tenant 0.
@@ -192,8 +192,8 @@ impl Comparison<'_> {
 /// returns `false`, the comparison stops and the result is `None`.
 ///
 /// # Errors
-/// [`SimError`] if a simulation cannot run or fails. If several fail, the error is that of the
-/// first of them: first in the order of the results, except that orchestrators with
+/// [`SimError`] if a simulation cannot run or fails. If several simulations fail, the error of the
+/// first failed one is returned. The order is that of the results, except that orchestrators with
 /// [`Orchestrator::takes_turns`] come before all others.
 pub fn compare(
     comparison: &Comparison<'_>,

@@ -6,15 +6,15 @@
 //! accelerator time that it takes. As in the rest of this crate there is no clock; the caller counts
 //! the events of each period.
 //!
-//! * [`Slo`] is a promise: a request rate that is met in a share of all periods, and a latency
-//!   percentile.
+//! * [`Slo`] is a promise: a request rate to be met in at least a given share of all periods, and a
+//!   latency percentile.
 //! * [`ControlPlane`] admits or refuses promises, watches them, and adjusts the rates (Algorithm
 //!   1).
 //! * [`TenantStatus`] is a row of ARCUS's PerFlowStatusTable, with a [`Verdict`].
 //!
 //! The crate `accelflow-arcus` has the control plane of the paper's PCIe platform, whose capacity
-//! depends on paths and traffic patterns. A server on cores has one resource, the time that it
-//! works for requests.
+//! depends on paths and traffic patterns. A server without accelerator hardware has one resource:
+//! the time that the cores work for requests.
 //!
 //! ```
 //! use accelflow_shaping::control::{ControlPlane, ControlSettings, Slo};

@@ -14,8 +14,8 @@ use super::numbers::{
 
 /// The parameters of the control plane: every constant that is not an input, with its source.
 ///
-/// ARCUS prints the algorithm of the control plane (Algorithm 1), but only one of its constants,
-/// the variance.
+/// ARCUS prints the algorithm of the control plane (Algorithm 1), but gives only one constant of
+/// the algorithm, the variance.
 pub const PARAMETERS: Table<ControlSettings> = Table::new(&[&[
     Row {
         parameter: Parameter {

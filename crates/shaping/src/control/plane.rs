@@ -113,8 +113,9 @@ impl ControlPlane {
     }
 
     /// Returns the share of the free capacity, 0.001 to 1, that all tenants without promises
-    /// together may use. A period with a missed promise halves this share, and every other period
-    /// raises it by 0.05. The free capacity is what tenants with promises do not need at present.
+    /// together may use. A period in which a promise is missed halves this share; a period without
+    /// a missed promise raises it by 0.05. The free capacity is what tenants with promises do not
+    /// need at present.
     pub fn eased(&self) -> f64 {
         self.eased
     }

@@ -19,8 +19,8 @@ pub struct LatencySlo {
 
 impl LatencySlo {
     /// Returns the largest utilization (1 is the whole capacity) at which the promised latency is
-    /// predicted to hold, for requests that take `time` of an accelerator. The result is 0 or less
-    /// if the latency cannot hold at any utilization. The model is a separate M/M/1 queue for each
+    /// predicted to hold, for requests whose accelerator time is `time`. The result is 0 or less if
+    /// the latency cannot hold at any utilization. The model is a separate M/M/1 queue for each
     /// core that does the work of an accelerator, with exponentially distributed latencies.
     pub fn most_used(self, time: Time) -> f64 {
         1.0 - self.alone(time).as_ps() as f64 / self.within.as_ps() as f64
@@ -116,8 +116,8 @@ impl Slo {
     }
 }
 
-/// What limits the accelerator time that tenants may use or be promised: the allowed share of the
-/// capacity, or a promised latency.
+/// The reason for the limit on the accelerator time that tenants may use or be promised: the
+/// allowed share of the capacity, or a promised latency.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Limit {
     /// The share of the capacity that the operator allows

@@ -15,8 +15,8 @@ pub enum Verdict {
     /// There have been too few periods or requests to tell whether the promise is kept: the
     /// allowed share is less than one period or request so far.
     TooShort,
-    /// The promise has been missed in more than one period or request, and more than the allowed
-    /// share.
+    /// The promise has been missed in more than one period or request, and in more than the allowed
+    /// share of periods or requests.
     Missed,
 }
 
@@ -50,7 +50,8 @@ pub struct Counters {
     pub request_time: Option<Time>,
 }
 
-/// The status of a tenant in the control plane: the promise to it, its rates and its counts.
+/// The status of a tenant in the control plane: the promise to the tenant, the tenant's rates, and
+/// the counts of its periods and requests.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TenantStatus {
     /// The name of the tenant.
@@ -65,9 +66,10 @@ pub struct TenantStatus {
     /// Number of periods since the promise was made.
     pub periods: u64,
     /// Number of periods since the promise was made in which the promised rate was missed. A period
-    /// counts as missed if all of this holds: requests of the tenant wait at the end of the period,
-    /// the tenant got less than 99 % of its promise in the period, and the shortfall below 99 %
-    /// since the tenant's requests began to wait is more than one request.
+    /// counts as missed if all of this holds: requests of the tenant wait at the end of the period;
+    /// the tenant received less than 99 % of the promised requests and of the promised accelerator
+    /// time in the period; and since the tenant's requests began to wait, the sum of the amounts
+    /// below 99 % is more than one request and that request's accelerator time.
     pub missed: u64,
     /// Number of requests that ended since the promise was made.
     pub requests: u64,

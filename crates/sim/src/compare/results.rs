@@ -59,9 +59,9 @@ pub struct ServiceResult {
     /// processing element: the mean over the instances of each accelerator type, 0 to 1, indexed
     /// by [`Accel::index`].
     pub accelerator_any_busy: [f64; Accel::MOST],
-    /// Share of the operations sent to each accelerator type that were turned away because queues
-    /// were full, over the whole run: 0 to 1, indexed by [`Accel::index`]. A core then executed the
-    /// operation and the rest of the trace.
+    /// For each accelerator type, the share of the operations sent to it that it turned away
+    /// because queues were full, over the whole run: 0 to 1, indexed by [`Accel::index`]. A core
+    /// then executed the operation and the rest of the trace.
     pub accelerator_denied: [f64; Accel::MOST],
     /// Share of each accelerator type's operations that a core executed, over the whole run: 0 to
     /// 1, indexed by [`Accel::index`]. Cores execute operations after a fallback, or all operations
@@ -76,7 +76,7 @@ pub struct ServiceResult {
     /// the whole run.
     pub operations_per_request: f64,
     /// The SLO (longest acceptable response time) of the service; `None` without an SLO, and if
-    /// `idle_unanswered`.
+    /// `idle_unanswered` is true.
     pub within: Option<Time>,
     /// Whether the SLO is unknown: it is a multiple of the response time on an idle server, but
     /// even an idle server answers no request of the service. All requests then count as late in

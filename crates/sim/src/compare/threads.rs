@@ -1,4 +1,4 @@
-//! Threads that work while their caller reports their progress.
+//! Worker threads, and a caller that reports the progress while they work.
 
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::Duration;

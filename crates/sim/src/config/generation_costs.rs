@@ -3,7 +3,7 @@
 //! "While newer processors indeed improve the performance of the main service logic, they offer
 //! less benefit to datacenter tax operations." All generations have the clock, caches, networks and
 //! accelerators of the base server, so only the time of software differs. For all generations, an
-//! accelerator's time is that of a base server's core divided by the speedup.
+//! accelerator's time is the time of a core of the base server, divided by the speedup.
 
 use accelflow_units::Time;
 

@@ -1,8 +1,9 @@
-//! A limit on how often the peer of a TLS connection may renew its keys.
+//! A limit on how often the peer of a TLS connection may renew its sending keys.
 //!
-//! A key update costs its sender one record. Its receiver has to derive new keys, and to answer if
+//! A key update costs the sender one record. The receiver has to derive new keys, and to answer if
 //! the sender asks for an answer. TLS requires a key update after 2^24.5 records (RFC 8446, section
-//! 5.5), and some libraries send one every few minutes. The standard does not limit their number.
+//! 5.5), and some libraries send one every few minutes. The standard does not limit the number of
+//! key updates.
 
 use std::time::{Duration, Instant};
 

@@ -82,8 +82,8 @@ pub struct AcceleratorConfig {
     pub reuse: Reuse,
     /// When a core takes over the rest of a trace from the accelerators.
     pub fallback: FallBackWhen,
-    /// Speed of a processing element at an operation of another accelerator type, relative to that
-    /// type's own elements: above 0, at most 1.
+    /// Speed of a processing element at an operation of another accelerator type, as a multiple of
+    /// the speed of that type's own elements: above 0, at most 1.
     pub reuse_speed: f64,
     /// Sizes of individual accelerator types, which override the sizes of all types, indexed by
     /// [`Accel::index`].
