@@ -13,7 +13,7 @@ pub struct FlowId(pub usize);
 /// The settings of a flow in a [`crate::Shaper`]: its limits, and the splitting of its messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowConfig {
-    /// What a token of the first token bucket stands for: a byte or an operation.
+    /// The unit that a token of the first token bucket stands for: a byte or an operation.
     pub unit: Unit,
     /// The initial registers of the first token bucket: refill, bucket size and interval.
     pub registers: Registers,

@@ -141,9 +141,9 @@ impl Comparison<'_> {
     }
 
     /// Returns how many requests clients send to the service with the index `service`, and how many
-    /// of these are its warm-up, as a pair; zeros for a service that only other services call. If
-    /// `own_arrivals` has a list of arrival times for the service, the list's length limits both
-    /// numbers.
+    /// of these requests belong to the warm-up, as a pair; zeros for a service that only other
+    /// services call. If `own_arrivals` has a list of arrival times for the service, the list's
+    /// length limits both numbers.
     pub fn planned(&self, service: usize) -> (u64, u64) {
         let of_service = |requests| self.of_service(service, requests);
         match self.own_arrivals.get(service) {

@@ -244,7 +244,7 @@ impl Plan {
     }
 
     /// Returns the plan in which each request has the facts (payload values that branches test) of
-    /// a recorded request. The recorded request is drawn from those of the service in `profile`.
+    /// a request that is drawn from the service's recorded requests in `profile`.
     ///
     /// # Errors
     /// [`RecordingError::NoRequests`] for a service without recorded requests,
@@ -441,7 +441,7 @@ impl ChainPlan {
     /// begins at the address `trace`, on `message` in the form `form`; `None` if the plan has no
     /// such operation. `receives` is true if a TCP operation receives, false if it sends.
     ///
-    /// The size of `message` is that before compression; payloads between Cmp (compression) and
+    /// The size of `message` is the size before compression; payloads between Cmp (compression) and
     /// Dcmp are smaller. Recorded payload sizes are scaled by the ratio of the message's size to
     /// the mean size. The core time depends on the same ratio, not on compression.
     pub fn operation(

@@ -126,9 +126,10 @@ impl<'a> Request<'a> {
         returned(self.form(), self.arguments.len(), value)
     }
 
-    /// Promises to answer the request later. The handler returns the second value now, and keeps
-    /// the promise later with [`Promise::keep`]. Meanwhile the handler's thread can serve other
-    /// requests, except with framed Thrift, which answers the calls of a connection in order.
+    /// Promises to answer the request later. Returns the promise, and the result that the handler
+    /// has to return now. The handler keeps the promise later with [`Promise::keep`]. Meanwhile the
+    /// handler's thread can serve other requests, except with framed Thrift, which answers the
+    /// calls of a connection in order.
     pub fn later(&self) -> (Promise, Returned) {
         let form = self.form().map(|form| form.later());
         let (promise, pending) = Promise::new(form, self.arguments.len());

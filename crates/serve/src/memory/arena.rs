@@ -1,9 +1,9 @@
 //! The memory for requests that all connections of a server share. A request's memory is reserved
 //! before its message is processed, and released after its handler has returned.
 //!
-//! A message of n bytes reserves n for itself and a multiple of n for its decoded form, both or
-//! neither, as in Cerebros (section 4.1). A reservation only counts bytes; the memory itself comes
-//! from the allocator.
+//! A message of n bytes reserves n bytes for itself and a multiple of n bytes for its decoded form,
+//! as in Cerebros (section 4.1). Both reservations are made, or neither. A reservation only counts
+//! bytes; the memory itself comes from the allocator.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};

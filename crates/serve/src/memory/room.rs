@@ -4,7 +4,7 @@
 //! Without a limit, a client that sends many requests and reads nothing would make the server store
 //! all responses at once. The size of a response is unknown until its handler has run, so the size
 //! of the method's largest recent response is reserved ([`Sizes`]). If the response is smaller, the
-//! rest is released; if it is larger, more is reserved before it is written.
+//! excess is released; if the response is larger, more is reserved before the response is written.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};

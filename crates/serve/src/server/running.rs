@@ -231,7 +231,7 @@ impl Running {
     /// Stops the server: stops listening, waits up to `grace` for requests that have begun to
     /// arrive, and closes the connections that are then still open. Returns how many connections
     /// were closed in this way. With telemetry, also sends the last spans, for which it takes at
-    /// most the rest of `grace` or a quarter of a second, whichever is longer.
+    /// most the unused part of `grace` or a quarter of a second, whichever is longer.
     pub fn stop(mut self, grace: Duration) -> usize {
         self.halt(grace, &|| true)
     }

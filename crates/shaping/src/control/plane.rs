@@ -16,8 +16,8 @@ pub struct ControlSettings {
     /// Without separate accelerators, this is the number of cores.
     pub capacity: f64,
     /// The share of the capacity that tenants may use, with or without promises: above 0 and at
-    /// most 1. Default 0.8 (assumed). The rest is for handlers, the operating system and prediction
-    /// errors.
+    /// most 1. Default 0.8 (assumed). The remaining capacity is for handlers, the operating system
+    /// and prediction errors.
     pub most: f64,
     /// The period after which promises are checked: 1 ms to 60 s. Default 100 ms (assumed).
     pub period: Time,

@@ -16,7 +16,7 @@ pub(crate) const TRANSACTION: Bytes = Bytes::from_kib(2);
 /// All parameters of the simulated server.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
-    /// The parameters of the cores, and the costs of software on them.
+    /// The parameters of the cores, and the costs of software that runs on the cores.
     pub core: CoreConfig,
     /// The parameters of the accelerators and their queues.
     pub accelerator: AcceleratorConfig,
@@ -79,19 +79,19 @@ impl Config {
         self.element_of(accel) == accel && self.fixed(accel).is_none()
     }
 
-    /// Returns the time of an operation on the accelerator `accel`: `on_core`, its time on a core
-    /// of the base server, divided by the accelerator's speedup. If the accelerator has a fixed
-    /// time per operation, returns the fixed time instead. The speedup is that of the chip
-    /// ([`speedup`](super::AcceleratorConfig::speedup)). Its dependence on payload sizes
-    /// ([`speedup_half`](super::AcceleratorConfig::speedup_half)) is ignored, and so is a speedup
-    /// that a workload gives a custom accelerator.
+    /// Returns the time of an operation on the accelerator `accel`: `on_core`, the operation's time
+    /// on a core of the base server, divided by the accelerator's speedup. If the accelerator has a
+    /// fixed time per operation, returns the fixed time instead. The speedup is the one that the
+    /// chip states ([`speedup`](super::AcceleratorConfig::speedup)). The dependence of the speedup
+    /// on payload sizes ([`speedup_half`](super::AcceleratorConfig::speedup_half)) is ignored, and
+    /// so is a speedup that a workload gives a custom accelerator.
     pub fn accelerated(&self, accel: Accel, on_core: Time) -> Time {
         let by_speedup = || on_core.scale(1.0 / self.accelerator.speedup[accel.index()]);
         self.fixed(accel).unwrap_or_else(by_speedup)
     }
 
     /// Returns the time of an operation on the accelerator `accel` that reads a payload of the size
-    /// `input`. The time is that of [`Config::accelerated`], with one exception: if the RPC
+    /// `input`. The time is the result of [`Config::accelerated`], with one exception: if the RPC
     /// accelerator serializes payloads ([`super::RpcProcessor::Whole`]), the times of Ser and Dser
     /// depend on `input` alone.
     pub fn accelerated_input(&self, accel: Accel, on_core: Time, input: Bytes) -> Time {

@@ -60,7 +60,7 @@ pub(crate) struct MemoryCounts {
     pub missed_bytes: u64,
     /// Number of bytes that accelerators and DMA engines wrote to the last-level cache.
     pub written_bytes: u64,
-    /// Number of bytes read from and written to main memory, including those of cores.
+    /// Number of bytes read from and written to main memory, also by cores.
     pub dram_bytes: u64,
 }
 

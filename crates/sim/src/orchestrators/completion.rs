@@ -1,4 +1,4 @@
-//! The completion of an operation, on which an orchestrator decides.
+//! The completion of an operation. An orchestrator decides which hardware or software handles it.
 
 use accelflow_trace::Accel;
 use accelflow_units::Bytes;

@@ -52,7 +52,7 @@ impl ManagerVisit {
     }
 
     /// Creates a task in which the manager also resolves the branches of `completion` and
-    /// transforms its payload. This adds the time that an output dispatcher takes for the same
+    /// transforms the payload. This adds the time that an output dispatcher takes for the same
     /// instructions.
     pub fn resolving(completion: &Completion, config: &Config) -> ManagerVisit {
         let extra = instructions(completion, config).saturating_sub(config.dispatcher.plain);

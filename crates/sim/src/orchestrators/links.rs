@@ -12,7 +12,7 @@ pub struct Links(BTreeSet<(Accel, Accel)>);
 impl Links {
     /// Creates links between the accelerators that follow one another most often: "links pairs of
     /// accelerators that frequently go together" (AccelFlow, section VI). An accelerator has at
-    /// most one link, and none to itself.
+    /// most one link, incoming or outgoing, and none to itself.
     ///
     /// `transitions` has pairs of accelerators, and how often the second follows the first. The
     /// most frequent pair is linked, then the most frequent pair of the remaining accelerators, and

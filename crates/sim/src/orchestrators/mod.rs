@@ -2,7 +2,7 @@
 //! operation of a trace, and in what this costs.
 //!
 //! During a run, an orchestrator decides which components handle the completion of an operation,
-//! and for how long each is busy. [`Properties`] has what does not change during a run.
+//! and for how long each is busy. [`Properties`] has the values that do not change during a run.
 //! Accelerators, networks, cores and workload are the same for all orchestrators.
 
 mod accelflow;

@@ -172,7 +172,8 @@ impl Plan {
     }
 
     /// Returns the indices of the services that the service with index `service` calls, in the
-    /// order of its chains. A service appears once for each chain that calls it.
+    /// order of the calling service's chains. A called service appears once for each chain that
+    /// calls it.
     pub fn callees(&self, service: usize) -> impl Iterator<Item = usize> {
         let phases = self.services.get(service).map(|service| &service.phases);
         let phases = phases.into_iter().flatten();

@@ -7,7 +7,8 @@ pub const MAX_ATTEMPTS: u16 = 64;
 
 /// How a chain of operations fails and is retried. After a failed attempt and a pause, the chain
 /// starts again. If the last allowed attempt fails, the request is answered with an error, unless
-/// it already had its response or the chain is detached (the response does not wait for the chain).
+/// the response was already sent or the chain is detached (the response does not wait for the
+/// chain).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Retry {
     /// Probability that an attempt fails, 0 to 1. Whether an attempt fails is drawn for each

@@ -13,8 +13,8 @@ pub struct ServerShape {
     pub server: usize,
     /// Number of cores.
     pub cores: usize,
-    /// The accelerator instances or, if tenants reserve shares of the instances, these shares. They
-    /// are ordered by type, then by instance, then by share.
+    /// The accelerator instances or, if tenants reserve shares of the instances, these shares. The
+    /// list is ordered by type, then by instance, then by share.
     pub units: Vec<UnitShape>,
     /// Number of A-DMA engines.
     pub dma_engines: usize,
@@ -50,7 +50,7 @@ pub struct UnitName {
     pub share: usize,
 }
 
-/// Something that the hardware of a simulated server did, and the time at which it was reported.
+/// An activity of a simulated server's hardware, and the time at which the activity was reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Activity {
     /// The ID of the simulated server ([`ServicePlan::server`](crate::plan::ServicePlan::server)).
@@ -58,7 +58,7 @@ pub struct Activity {
     /// The simulated time at which the activity was reported, since the start of the simulation.
     pub at: Time,
     /// The trace or application logic for which the hardware was active. `None` if the hardware was
-    /// active for several of them or for none, or if this is not known.
+    /// active for several traces or requests or for none, or if this is not known.
     pub of: Option<Execution>,
     /// What the hardware did: the kind of the activity, and its data.
     pub what: HardwareEvent,
@@ -145,9 +145,9 @@ pub enum HardwareEvent {
     },
     /// The length of this queue has changed to this number of entries.
     Length(Queue, usize),
-    /// Strand `strand` of the request starts now because of strand `after`, or has waited for it
-    /// until now. On the critical path, the stretches of `after` up to now come before the later
-    /// stretches of `strand`.
+    /// Strand `strand` of the request starts now because of strand `after`, or has waited for
+    /// strand `after` until now. On the critical path, the stretches of `after` up to now come
+    /// before the later stretches of `strand`.
     Continues {
         /// The strand that starts, or has waited.
         strand: Strand,
@@ -161,7 +161,8 @@ pub enum HardwareEvent {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Strand {
     /// The request itself, up to its response: the stretches whose [`Execution::job`] is `None`,
-    /// such as application logic. After chains, it continues from the one that ended last.
+    /// such as application logic. After a phase of chains, this strand continues from the chain
+    /// that ended last.
     Request,
     /// The running trace with this ID ([`Execution::job`]).
     Trace(u32),
@@ -243,7 +244,7 @@ pub enum Queue {
     Dma,
     /// The operations of this accelerator type that wait in the central manager's queue.
     Central(Accel),
-    /// The tasks that wait for the central manager. Their number is estimated from the time of the
-    /// manager's remaining work.
+    /// The tasks that wait for the central manager. The number of tasks is estimated from the time
+    /// of the manager's remaining work.
     Manager,
 }

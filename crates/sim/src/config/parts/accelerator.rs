@@ -60,8 +60,8 @@ pub struct AcceleratorConfig {
     /// depends on the number of fields: the payload's size divided by this mean.
     pub rpc_field_size: Bytes,
     /// Number of services whose message types the RPC processor ([`RpcProcessor::Whole`]) knows:
-    /// those with the highest arrival rates of requests from clients. A trace of another service
-    /// falls back to a core when the trace reaches RPC, Ser or Dser.
+    /// the services with the highest arrival rates of requests from clients. A trace of another
+    /// service falls back to a core when the trace reaches RPC, Ser or Dser.
     pub rpc_schema_map_entries: usize,
     /// Memory of the RPC processor ([`RpcProcessor::Whole`]) for messages and their payloads; 0 for
     /// no limit.
@@ -85,8 +85,8 @@ pub struct AcceleratorConfig {
     /// Speed of a processing element at an operation of another accelerator type, as a multiple of
     /// the speed of that type's own elements: above 0, at most 1.
     pub reuse_speed: f64,
-    /// Sizes of individual accelerator types, which override the sizes of all types, indexed by
-    /// [`Accel::index`].
+    /// Sizes of individual accelerator types, which override the sizes that apply to all types,
+    /// indexed by [`Accel::index`].
     pub own: [OwnSizes; Accel::MOST],
 }
 

@@ -1,10 +1,10 @@
-//! Parameters of cores, and the costs of software on them.
+//! Parameters of cores, and the costs of software that runs on the cores.
 
 use accelflow_units::{Frequency, Time};
 
 use super::generation::Generation;
 
-/// The parameters of the cores, and the costs of software on them.
+/// The parameters of the cores, and the costs of software that runs on the cores.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CoreConfig {
     /// Number of cores.
@@ -28,7 +28,7 @@ pub struct CoreConfig {
     /// How the load balancer LdB chooses the core that handles a request.
     pub balancing: Balancing,
     /// Number of requests that [`Balancing::Affinity`] remembers for each core: the latest requests
-    /// that LdB gave to the core. Only their services are kept.
+    /// that LdB gave to the core. Of each remembered request, only the service is stored.
     pub function_map_depth: usize,
     /// How a core that executes the load balancer LdB in software chooses the core of the request.
     pub software_balancing: SoftwareBalancing,
@@ -65,8 +65,8 @@ pub struct CoreConfig {
 pub enum Balancing {
     /// The core with the fewest requests in flight; among equals, the one with the fewest tasks. If
     /// several remain, the one with the lowest index is taken. If a core executes LdB in software,
-    /// the search begins at that core instead: it is taken if it is among the remaining cores,
-    /// otherwise the next one by index (core 0 comes after the last).
+    /// that core is taken instead if it is among the remaining cores; otherwise, the remaining core
+    /// with the next higher index is taken (core 0 comes after the last core).
     #[default]
     LeastLoaded,
     /// A random core, all with the same probability.
@@ -135,8 +135,8 @@ impl InterruptPolicy {
 }
 
 /// When a core checks the flags in memory by which accelerators report that a trace (a sequence of
-/// operations) has ended (AccelFlow, section IV.A). A core that finds a flag set handles it after
-/// the tasks that already wait for the core.
+/// operations) has ended (AccelFlow, section IV.A). A core that finds a flag set handles the end of
+/// the trace after the tasks that already wait for the core.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FlagChecks {
     /// The core checks once per period ([`CoreConfig::notice_period`]): "The CPU core can be

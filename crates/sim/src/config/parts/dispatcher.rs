@@ -32,7 +32,7 @@ pub struct DispatcherConfig {
 /// next entry.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Busy {
-    /// The dispatcher is free when its instructions end.
+    /// The dispatcher is free when it has executed the instructions for the entry.
     Instructions,
     /// The dispatcher is free when the A-DMA engine confirms that the entry has been moved.
     #[default]

@@ -1,5 +1,5 @@
-//! The parts of a configuration, as quantities with units. The file of the same name in `table`
-//! describes the parameters of each part.
+//! The parts of a configuration, as quantities with units. The module `table` describes the
+//! parameters.
 
 mod accelerator;
 mod atm;

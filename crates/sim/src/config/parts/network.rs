@@ -22,7 +22,7 @@ pub struct NetworkConfig {
     pub inter_chiplet_bandwidth: Bandwidth,
     /// Latency of a notification from an accelerator to a core, in cycles.
     pub notification: Cycles,
-    /// Size of the fields of a queue entry beside its payload, such as the trace and the tenant's
-    /// ID.
+    /// Size of the fields of a queue entry other than the payload, such as the trace and the
+    /// tenant's ID.
     pub entry_overhead: Bytes,
 }

@@ -2,9 +2,9 @@
 
 use accelflow_units::Time;
 
-/// The sizes and the fixed operation time of one accelerator type, which override the values of all
-/// types ([`super::AcceleratorConfig`]). `None` means no override. With 0 instances, processing
-/// elements, input entries or output entries, the chip does not have the accelerator.
+/// The sizes and the fixed operation time of one accelerator type, which override the values that
+/// apply to all types ([`super::AcceleratorConfig`]). `None` means no override. With 0 instances,
+/// processing elements, input entries or output entries, the chip does not have the accelerator.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OwnSizes {
     /// Number of instances of this accelerator type, 0 for none; `None` for the number that all

@@ -20,8 +20,8 @@ pub struct ReliefConfig {
     /// entry can hold: a core or the manager.
     pub fallback: FallbackTo,
     /// Whether the manager gets a further task when a core has resolved a branch, transformed a
-    /// payload or moved a large one, and submits the rest of the chain. This applies to RELIEF and
-    /// PerAccTypeQ, whose cores submit chains to the manager.
+    /// payload or moved a large payload, and submits the rest of the chain. This applies to RELIEF
+    /// and PerAccTypeQ, whose cores submit chains to the manager.
     pub resubmission: Resubmission,
 }
 

@@ -1,4 +1,4 @@
-//! The table of parameters of cores, and of the costs of software on them.
+//! The table of parameters of cores, and of the costs of software that runs on the cores.
 
 use accelflow_parameters::{Choice, Kind, Parameter, Provenance, Row};
 use accelflow_units::Time;
