@@ -4,10 +4,11 @@
 //! answered on the connection's thread. Each concurrent request has a thread, up to a limit.
 //! Further requests wait in a fair and bounded queue.
 //!
-//! In addition to these threads, an equal number of threads run only requests of connections for
-//! which no other thread runs now, so that one client's blocking handlers do not delay other
-//! clients. A tenant with many connections could occupy the additional threads too. So one further
-//! thread per tenant runs only requests of tenants for which no other thread runs now.
+//! While all these threads are busy, additional threads, at most the same number again, run only
+//! requests of connections for which no other thread runs now, so that one client's blocking
+//! handlers do not delay other clients. A tenant with many connections could occupy the additional
+//! threads too. So one further thread per tenant runs only requests of tenants for which no other
+//! thread runs now.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
