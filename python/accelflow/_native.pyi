@@ -776,7 +776,7 @@ class TraceInstruction:
         """The accelerator of a call, or both formats of a transformation, as in JSON>str."""
     @property
     def predicate(self) -> int | None:
-        """The index of the condition that a branch tests."""
+        """The index of a branch's condition in the trace memory; None for other instructions."""
     @property
     def target(self) -> int | None:
         """The index of the nibble to which the instruction jumps; 16 for the end of the word.

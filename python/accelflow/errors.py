@@ -169,10 +169,10 @@ def unreadable(place: str, path: str | PathLike[str], error: Exception) -> Input
 
 @contextmanager
 def reading(place: str, path: str | PathLike[str]) -> Iterator[None]:
-    """Turn errors of a ``with`` block that reads the file `path` into InputError.
+    """Raise InputError in place of other errors of a ``with`` block, which reads the file `path`.
 
-    `place` is the setting that names the file. If the contents are not allowed, the message begins
-    with `path`.
+    If the file cannot be read, the message begins with `place`, the setting that names the file. If
+    its contents are not allowed, the message begins with `path`.
     """
     try:
         yield

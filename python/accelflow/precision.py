@@ -146,8 +146,9 @@ def reached(found: Mapping[str, tuple[float, float]]) -> Reached:
 def next_requests(requests: int, found: Reached, precision: Precision) -> int:
     """Return how many requests per service the next run should have, to reach `precision`.
 
-    `found` is the precision that runs of `requests` requests per service have reached. Both numbers
-    are those of a service with the mean rate.
+    `found` is the precision that runs of `requests` requests per service have reached. `requests`
+    and the returned number apply to a service with the mean rate; others have more or fewer in
+    proportion to their rates.
     """
     growth = (found.ratio / precision.ratio) ** 2 * _MARGIN
     return math.ceil(requests * min(max(growth, _LEAST_GROWTH), _MOST_GROWTH))

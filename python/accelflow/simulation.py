@@ -485,7 +485,7 @@ def service_breakdown(tcp_cost_ns: float = ASSUMED_TCP_COST_NS) -> dict[str, dic
 
 
 def profile_parameters() -> list[dict[str, Any]]:
-    """Return the inputs of the profile ``paper``, the costs of operations by the paper's shares.
+    """Return the inputs of the profile ``paper``: costs that follow from the paper's time shares.
 
     Each is a dict with its name, value, provenance (such as ``assumed``) and note.
     """

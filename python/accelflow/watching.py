@@ -265,9 +265,10 @@ def verdict(found: dict[str, Any]) -> dict[str, Any]:
     ``slow_us`` and ``median_us`` are the response times of slow and median requests, and ``gap_us``
     is the difference. ``at`` is the resource, such as an accelerator or the cores, where slow
     requests spend the most additional time; ``waits`` is true if they wait there, and ``share`` is
-    this additional time divided by the gap. ``occupant`` is the service that occupied the resource
-    for the largest part of these waits: ``occupied`` is this part as a share, and
-    ``occupied_overall`` the same service's share over the whole run. ``bursts`` are the services
+    this additional time divided by the gap. If ``waits`` is true, ``occupant`` is the service that
+    occupied the resource for the largest share of these waits. ``occupied`` is this share of the
+    waiting time, and ``occupied_overall`` the service's share of the time for which the resource
+    was occupied in the whole run. ``bursts`` are the services
     whose requests arrived in a burst before the slow requests, the strongest first.
     """
     slow, median = (found["bands"][band]["response_us"] for band in ("slow", "median"))

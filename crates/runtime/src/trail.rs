@@ -81,8 +81,8 @@ pub struct Exchange {
 pub struct Exchanges(Option<Vec<Exchange>>);
 
 impl Exchanges {
-    /// Switches the meter on if `wanted`, else off. Discards the exchanges measured so far in both
-    /// cases.
+    /// Switches this meter on if `wanted`, else off. In both cases, discards the exchanges measured
+    /// so far.
     pub fn note(&mut self, wanted: bool) {
         self.0 = wanted.then(Vec::new);
     }

@@ -106,8 +106,8 @@ pub struct ChainDemand {
     pub core_ns: f64,
     /// The total time of those operations that accelerators execute, in ns.
     pub accelerator_ns: f64,
-    /// The number of operations that a core executes on this chip, as in
-    /// [`OperationDemand::on_core`].
+    /// The mean number of the chain's operations, in one run, that a core executes since the chip
+    /// lacks their accelerators, as in [`OperationDemand::on_core`].
     pub on_core: f64,
     /// The part of `core_ns` that belongs to the operations counted in `on_core`.
     pub on_core_ns: f64,

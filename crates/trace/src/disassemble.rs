@@ -17,8 +17,8 @@ pub enum Unstructured {
     /// the position of an instruction that is not nested properly, in nibbles from 0.
     #[error("the jump, branch or fork at nibble {0} of the word does not nest with the others")]
     Jump(usize),
-    /// No path reaches the nibbles from the held position on. The position is counted in nibbles
-    /// from 0.
+    /// No path reaches a nibble of the word, nor the nibbles after it. Holds the index of the first
+    /// such nibble, counted from 0.
     #[error("the nibbles from number {0} of the word on can never run")]
     Unreachable(usize),
     /// A branch refers to a predicate that is not in the memory's table, or is not the compiled

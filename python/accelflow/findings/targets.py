@@ -134,7 +134,8 @@ class Reported:
     def splits(self, low: float, high: float, tolerance: float) -> bool:
         """Return whether some numbers from `low` to `high` agree with the printed value, some not.
 
-        `tolerance` is relative to the ends of the printed value, as in :meth:`allows`.
+        The printed value may be a number or a range. As in :meth:`allows`, numbers outside it agree
+        if they are at most `tolerance` times its nearer end away.
         """
         least, most = self._limits(tolerance)
         if self.allows(low, tolerance) and self.allows(high, tolerance):

@@ -1,4 +1,4 @@
-"""The search for the limit of one axis, by a bisection that accounts for noise."""
+"""The search for the last value of an axis that meets all goals, by a bisection despite noise."""
 
 from __future__ import annotations
 

@@ -31,9 +31,10 @@ class View:
 
     `own` has the encoded words of the trace itself, and `memory` all reachable words, including
     those in `own`. `predicates` has the branch conditions that the words in `memory` test, by
-    index. `parts` has the nodes of each word in `own`, by the word's name. `pipeline` has the nodes
-    of the whole trace. `source` has the same nodes if the trace was registered. It is None for a
-    trace from a file: the file holds words only, and `pipeline` is assembled from `parts`.
+    index. `parts` has the nodes of each word in `own`, by the word's name: the trace's name, with a
+    number if the trace takes several words. `pipeline` has the nodes of the whole trace. For a
+    registered trace, `source` is this same pipeline. For a trace from a file, which holds words
+    only, `source` is None, and `pipeline` is assembled from `parts`.
     """
 
     name: str

@@ -21,7 +21,7 @@ pub enum Generation {
 }
 
 impl Generation {
-    /// All five generations of PCIe, the oldest first.
+    /// The five generations of PCIe that the model has, the oldest (1) first.
     pub const ALL: [Generation; 5] = [
         Generation::Gen1,
         Generation::Gen2,

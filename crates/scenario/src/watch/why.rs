@@ -42,8 +42,8 @@ pub struct Why {
     /// For each resource for which the compared requests waited, the services that occupied the
     /// resource during these waits.
     pub blames: Vec<Blame>,
-    /// The length of the window of time before each compared request in which arrivals are counted:
-    /// the mean response time of the slow requests.
+    /// The length of a window of time: the mean response time of the slow requests. Arrivals are
+    /// counted in the window that ends when a compared request (slow or median) arrives.
     pub window: Time,
     /// The arrival rate of each service in the windows of time of length `window` before the
     /// compared requests.

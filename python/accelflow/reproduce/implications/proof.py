@@ -33,7 +33,7 @@ AVERAGES = (
     "the peak."
 )
 
-#: The printed figures of statements as ranges, by the statement's key.
+#: The numbers that the paper prints, as ranges, by the key of the statement that prints the number.
 Figures = Mapping[str, Range]
 
 

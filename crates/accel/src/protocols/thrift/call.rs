@@ -81,7 +81,8 @@ impl ThriftCall {
     }
 
     /// Returns the header of a reply that reports a failure of the RPC layer. The body of the reply
-    /// is a `TApplicationException`, in JSON `{"message": text, "type": number}`.
+    /// is a `TApplicationException`; the caller gives it to the serializer as the JSON text
+    /// `{"message": text, "type": number}`.
     pub fn exception(&self) -> ThriftCall {
         ThriftCall {
             message_type: MessageType::Exception,

@@ -332,7 +332,7 @@ impl PyInstruction {
         }
     }
 
-    /// The index of the condition that a branch tests.
+    /// The index of a branch's condition in the trace memory; None for other instructions.
     #[getter]
     fn predicate(&self) -> Option<u8> {
         match self.inner {

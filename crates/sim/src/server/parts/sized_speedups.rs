@@ -29,9 +29,9 @@ const DRAWS: u64 = 256;
 type Shares = (f64, u64);
 
 impl SizedSpeedups {
-    /// Creates the speedups of a server with the parameters `config`. `services` are the indices in
-    /// `plan` of the services over whose operations the mean is taken. Returns `None` if speedups
-    /// do not depend on sizes.
+    /// Creates the speedups of a server with the parameters `config`. `services` are indices in
+    /// `plan`: speedups have their configured mean over the operations of these services. Returns
+    /// `None` if speedups do not depend on sizes.
     pub fn new(
         config: &Config,
         plan: &Plan,
