@@ -10,6 +10,7 @@ import pytest
 
 from accelflow import InputError, arcus
 from accelflow.plans import plan_schema
+from accelflow.reports.arcus import plan_page
 
 ROOT = Path(__file__).parents[1]
 LINK = ROOT / "examples" / "arcus" / "link.toml"
@@ -306,3 +307,18 @@ def test_a_burst_has_room_in_the_bucket_and_predictions_are_counted() -> None:
     # After the first burst the rate falls to the promise, which looks like a shortfall to come.
     assert bursty["predicted_violations"] > 0
     assert bursty["violations"] == 0
+
+
+def test_a_pages_answer_counts_kept_promises_only() -> None:
+    verdicts = {"a": "kept", "b": "no promise", "c": "too short", "d": "below", "e": "kept"}
+    flow = arcus.plan({"flow": [FLOW | {"accelerator": "ipsec", "slo_gbit_per_s": 5}]})
+    (one,) = flow["admitted"]
+    admitted = [
+        one | {"name": name, "verdict": {"Arcus": verdict, "Host_noTS": "kept"}}
+        for name, verdict in verdicts.items()
+    ]
+    page = plan_page(flow | {"admitted": admitted}, None)
+    assert page.answer == (
+        "ARCUS keeps its promise to 2 of 4 flows; it breaks its promise to d; the run is too short"
+        " to tell for c; 1 is without a promise."
+    )

@@ -124,22 +124,38 @@ def plan_page(result: Mapping[str, Any], command: str | None) -> Page:
     `result` has the schema ``accelflow.arcus.plan/1``. `command` is the command that repeats the
     run of the plan, or None.
     """
-    admitted, rejected = result["admitted"], result["rejected"]
-    broken = [flow["name"] for flow in admitted if flow["verdict"]["Arcus"] == "below"]
-    kept = f"ARCUS keeps its promise to {len(admitted) - len(broken)} of {len(admitted)} flows"
-    number = "1 is" if len(rejected) == 1 else f"{len(rejected)} are"
-    refused = f"; {number} rejected" if rejected else ""
-    late = f"; {', '.join(broken)} get less" if broken else ""
     return Page(
         title="A plan of flows",
         question="Which flows can share these accelerators, and are their promises kept?",
-        answer=f"{kept}{late}{refused}.",
+        answer=_answer(result),
         sections=[
             Section(title="The flows", text=result["warnings"], parts=_flows(result)),
             configuration({}, "arcus"),
             repeated("of the plan", command),
         ],
     )
+
+
+def _answer(result: Mapping[str, Any]) -> str:
+    """Return the answer of a plan's page: how many promises ARCUS keeps, and which it does not."""
+    names: dict[str, list[str]] = {}
+    for flow in result["admitted"]:
+        names.setdefault(flow["verdict"]["Arcus"], []).append(flow["name"])
+    promised = sum(len(flows) for verdict, flows in names.items() if verdict != "no promise")
+    parts = [f"ARCUS keeps its promise to {len(names.get('kept', []))} of {promised} flows"]
+    if "below" in names:
+        parts.append(f"it breaks its promise to {', '.join(names['below'])}")
+    if "too short" in names:
+        parts.append(f"the run is too short to tell for {', '.join(names['too short'])}")
+    if "no promise" in names:
+        parts.append(f"{_are(len(names['no promise']))} without a promise")
+    if result["rejected"]:
+        parts.append(f"{_are(len(result['rejected']))} rejected")
+    return f"{'; '.join(parts)}."
+
+
+def _are(number: int) -> str:
+    return "1 is" if number == 1 else f"{number} are"
 
 
 def _flows(result: Mapping[str, Any]) -> list[Table | Figure]:
