@@ -490,3 +490,14 @@ def test_cerebros_refuses_what_it_cannot_use() -> None:
     done = CliRunner().invoke(program, ["cerebros", "--rpc-cycles", "-1"])
     assert isinstance(done.exception, InputError)
     assert str(done.exception).startswith("--rpc-cycles = -1: must be ")
+
+
+def test_a_server_that_answers_no_request_has_no_costs(tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    full = ("simulate", "UID", "--requests", "50", "--set", "buffer_bytes=10", "--design", "Full")
+    text = run(*full, "--report", str(page))
+    row = next(line for line in text.splitlines() if line.startswith("Full"))
+    assert row.split() == ["Full", *["-"] * 9]
+    assert "50 requests refused" in text
+    written = page.read_text().replace("\N{NO-BREAK SPACE}", " ")
+    assert "No counted request of UID was answered." in written

@@ -245,16 +245,7 @@ def _show(result: dict[str, Any]) -> None:
         f"{'all':>8}{'p99 us':>8}{'steered':>8}"
     )
     for run in result["runs"]:
-        group = run["all"]
-        p99 = group["latency_p99_us"]
-        click.echo(
-            f"{run['design']:14}{group['rpc_cycles']:8.0f}{run['analytic_rpc_cycles']:8.0f}"
-            f"{group['queued_cycles']:7.1f}{group['rpc_on_core_cycles']:8.0f}"
-            f"{group['function_cycles']:9.0f}{group['stall_cycles']:8.0f}"
-            f"{group['total_cycles']:8.0f}"
-            + (f"{'-':>8}" if p99 is None else f"{p99:8.2f}")
-            + f"{group['steered_ratio']:8.2f}"
-        )
+        click.echo(f"{run['design']:14}{_columns(run)}")
         if run["nacks"] or run["fallbacks"]:
             click.echo(
                 f"{'':14}{run['nacks']} NACKs, {run['refused']} requests refused, "
@@ -266,6 +257,25 @@ def _show(result: dict[str, Any]) -> None:
             click.echo(f"{'':14}schema map of {entries}, without {', '.join(left_out)}")
         if run["saturated"]:
             click.echo(_saturated(run, result["requests"]))
+
+
+def _columns(run: dict[str, Any]) -> str:
+    """Return a run's mean cycles of a request, dashes if no counted request was answered."""
+    group = run["all"]
+    cells = [
+        (group["rpc_cycles"], 8, 0),
+        (run["analytic_rpc_cycles"], 8, 0),
+        (group["queued_cycles"], 7, 1),
+        (group["rpc_on_core_cycles"], 8, 0),
+        (group["function_cycles"], 9, 0),
+        (group["stall_cycles"], 8, 0),
+        (group["total_cycles"], 8, 0),
+        (group["latency_p99_us"], 8, 2),
+        (group["steered_ratio"], 8, 2),
+    ]
+    if not group["requests"]:
+        return "".join(f"{'-':>{width}}" for _, width, _ in cells)
+    return "".join(f"{value:{width}.{digits}f}" for value, width, digits in cells)
 
 
 def _served(

@@ -104,15 +104,13 @@ def simulation_page(result: Mapping[str, Any], command: str | None) -> Page:
     the simulation, or None.
     """
     runs = [{"design": run["design"], **run["all"]} for run in result["runs"]]
-    best = min(runs, key=lambda run: run["total_cycles"])
     stuck = [run["design"] for run in result["runs"] if run.get("saturated")]
     late = f" {', '.join(stuck)} cannot keep up." if stuck else ""
     given = ("service", "affinity", "arrivals", "requests", "warmup", "seed", "parameters")
     return Page(
         title=f"{result['service']} on a simulated server",
         question=f"What does a request of {result['service']} cost under each design?",
-        answer=f"{best['design']} is the cheapest: {best['total_cycles']:,.0f} cycles for a request"
-        f" of {result['service']}.{late}",
+        answer=f"{_cheapest(result)}{late}",
         sections=[
             Section(
                 title="The designs",
@@ -124,6 +122,19 @@ def simulation_page(result: Mapping[str, Any], command: str | None) -> Page:
             configuration({name: result[name] for name in given}, "cerebros"),
             repeated(f"seed {result['seed']}", command),
         ],
+    )
+
+
+def _cheapest(result: Mapping[str, Any]) -> str:
+    """Return which design costs least. A design that answered no counted request has no cost."""
+    answered = [run for run in result["runs"] if run["all"]["requests"]]
+    if not answered:
+        return f"No counted request of {result['service']} was answered."
+    best = min(answered, key=lambda run: run["all"]["total_cycles"])
+    cycles = best["all"]["total_cycles"]
+    return (
+        f"{best['design']} is the cheapest: {cycles:,.0f} cycles for a request of"
+        f" {result['service']}."
     )
 
 
@@ -142,7 +153,7 @@ def _runs(runs: Sequence[Mapping[str, Any]]) -> Table:
         rows=[
             [
                 run["design"],
-                *(run["all"][key] for key in keys),
+                *(run["all"][key] if run["all"]["requests"] else None for key in keys),
                 run["all"]["latency_p99_us"],
                 run["refused"],
                 run["fallbacks"],
