@@ -438,7 +438,10 @@ def test_a_plan_with_a_broken_promise_fails(
 def test_a_plan_that_cannot_be_is_refused(tmp_path: Path) -> None:
     for wrong, message in [
         ({}, "plan: flow is left out: must be given"),
-        ({"flow": [FLOW, FLOW]}, "flow = 'it': must differ from the names of registered flows"),
+        (
+            {"flow": [FLOW, FLOW]},
+            "flow: name = 'it': must differ from the names of earlier flows of the plan",
+        ),
         ({"flow": [FLOW], "duration_us": 0}, "duration_us = 0"),
         ({"flow": [FLOW], "storage_devices": 65}, "storage_devices = 65: must be from 0 to 64"),
         (

@@ -291,8 +291,11 @@ def test_refusals_name_a_file_where_it_has_no_line_for_them(tmp_path: Path) -> N
     twice = FLOW | {"slo_gbit_per_s": 1}
     with pytest.raises(InputError) as refused:
         arcus.plan(TWO | {"flow": [twice, twice]})
-    assert str(refused.value) == "flow = 'a': must differ from the names of registered flows"
-    assert refused.value.place == "flow"
+    assert (
+        str(refused.value)
+        == "flow: name = 'a': must differ from the names of earlier flows of the plan"
+    )
+    assert refused.value.place == "flow: name"
 
 
 def test_a_burst_has_room_in_the_bucket_and_predictions_are_counted() -> None:

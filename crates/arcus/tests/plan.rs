@@ -112,6 +112,20 @@ fn refusals_name_table_field_value_and_rule_and_lead_to_the_value() {
 }
 
 #[test]
+fn a_name_is_that_of_one_flow_also_if_the_other_is_rejected_or_has_left() {
+    let later = json!({"from_us": 600, "message_bytes": 512});
+    for first in [json!({"slo_gbit_per_s": 99}), json!({"until_us": 500})] {
+        let error = refused(&json!({"flow": [flow(first), flow(later.clone())]}));
+        assert_eq!(
+            error.message,
+            "flow: name = 'a': must differ from the names of earlier flows of the plan"
+        );
+        let name = |name: &str| Key::Name(name.to_owned());
+        assert_eq!(error.keys, [name("flow"), Key::Index(1), name("name")]);
+    }
+}
+
+#[test]
 fn refusals_of_tables_and_choices_say_what_is_allowed() {
     let name = |name: &str| Key::Name(name.to_owned());
     let error = refused(&json!({"flow": [flow(json!({"path": "inline_xr"}))]}));

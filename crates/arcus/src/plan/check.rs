@@ -71,7 +71,8 @@ impl CheckedPlan {
                 known: &known,
             };
             let place = [Key::Name("flow".to_owned()), Key::Index(number)];
-            let planned = checked.planned(&file);
+            let unique = checked.check_name(&file.flow[..number]);
+            let planned = unique.and_then(|()| checked.planned(&file));
             flows.push(planned.map_err(|error| error.within(&place))?);
         }
         let platform = platform_of(&file)?;
@@ -208,12 +209,22 @@ impl FlowCheck<'_> {
         PlanError::of(Vec::new(), format!("{}: needs {what}", self.place()))
     }
 
+    /// Checks the flow's name: results and commands refer to flows by their names, also to flows
+    /// that were rejected or have left.
+    fn check_name(&self, earlier: &[FlowTable]) -> Result<(), PlanError> {
+        let name = &self.flow.name;
+        let allowed = match () {
+            () if name.trim().is_empty() => "must not be empty",
+            () if earlier.iter().any(|flow| flow.name == *name) => {
+                "must differ from the names of earlier flows of the plan"
+            }
+            () => return Ok(()),
+        };
+        let refusal = Refusal::new("flow: name", accelflow_parameters::quoted(name), allowed);
+        Err(PlanError::of(keys(&["name"]), refusal))
+    }
+
     fn planned(&self, file: &PlanFile) -> Result<PlannedFlow, PlanError> {
-        if self.flow.name.trim().is_empty() {
-            let name = accelflow_parameters::quoted(&self.flow.name);
-            let refusal = Refusal::new("flow: name", name, "must not be empty");
-            return Err(PlanError::of(keys(&["name"]), refusal));
-        }
         self.check_accelerators()?;
         let sizes = self.sizes()?;
         self.check_times(file)?;
