@@ -252,15 +252,22 @@ fn a_table_may_be_swept_before_there_are_flows() {
 }
 
 #[test]
-fn a_rate_that_no_register_holds_is_refused_with_its_flow() {
-    let slow = flow(json!({"slo_gbit_per_s": null, "slo_operations_per_s": 0.01}));
-    let checked = CheckedPlan::from_json(&json!({"flow": [slow]})).unwrap();
-    let profiles = ProfileTable::new(checked.platform.clone());
-    let text = plan(&checked, profiles).unwrap_err().message;
-    assert!(
-        text.starts_with("flow 'a': rate in tokens/s = 0.01: must be from"),
-        "{text}"
-    );
+fn a_flow_that_no_register_holds_is_refused_by_name() {
+    let slow = json!({"slo_gbit_per_s": null, "slo_operations_per_s": 0.01});
+    let late = json!({"slo_gbit_per_s": null, "slo_operations_per_s": 0.01, "from_us": 500});
+    let burst = json!({"message_bytes": 1 << 20, "slo_burst_messages": 65_536});
+    for (change, message) in [
+        (slow, "rate in tokens/s = 0.01: must be from"),
+        (late, "rate in tokens/s = 0.01: must be from"),
+        (burst, "bucket = 68719"),
+    ] {
+        let other = flow(json!({"name": "other", "slo_gbit_per_s": 1}));
+        let flows = json!({"flow": [other, flow(change)]});
+        let checked = CheckedPlan::from_json(&flows).unwrap();
+        let profiles = ProfileTable::new(checked.platform.clone());
+        let text = plan(&checked, profiles).unwrap_err().message;
+        assert!(text.starts_with(&format!("flow 'a': {message}")), "{text}");
+    }
 }
 
 #[test]

@@ -44,7 +44,9 @@ pub fn plan(checked: &CheckedPlan, profiles: ProfileTable) -> Result<PlanResult,
             CommandOutcome::Released(_) => {}
             // The release of a flow that was not admitted.
             CommandOutcome::Refused(PlatformError::UnknownFlow(_)) => {}
-            CommandOutcome::Refused(error) => rejected.push(Rejected::of(error.clone())?),
+            CommandOutcome::Refused(error) => {
+                rejected.push(refused(&decision.name, error.clone())?);
+            }
         }
     }
     let mut timetable = runtime.timetable();
@@ -79,14 +81,23 @@ fn register(
             let command = Command::Register(Box::new(request), flow.arrivals);
             later.push((flow.from, command));
         } else if let Err(error) = manager.register(request) {
-            let unnamed = matches!(error, PlatformError::OutOfRange { .. });
-            rejected.push(Rejected::of(error).map_err(|error| match unnamed {
-                true => PlanError::of(Vec::new(), format!("flow '{}': {error}", flow.request.name)),
-                false => error,
-            })?);
+            rejected.push(refused(&flow.request.name, error)?);
             continue;
         }
         later.extend(flow.until.map(|until| (until, release)));
     }
     Ok(later)
+}
+
+/// The flow `name`, rejected with `error`, or the error for a flow that cannot be. Such an error
+/// names the flow.
+fn refused(name: &str, error: PlatformError) -> Result<Rejected, PlanError> {
+    let unnamed = matches!(
+        error,
+        PlatformError::OutOfRange { .. } | PlatformError::Shaping(_)
+    );
+    Rejected::of(error).map_err(|error| match unnamed {
+        true => PlanError::of(Vec::new(), format!("flow '{name}': {error}")),
+        false => error,
+    })
 }
