@@ -28,6 +28,10 @@ pub struct FlowResult {
     pub under_way: u64,
     /// The flow's messages that were completed in the measured time, in order of completion.
     pub completions: Vec<Completion>,
+    /// The shortest latency of the flow's messages that were completed in the whole run, including
+    /// the warm-up; `None` if no messages were completed. The first messages find an idle platform,
+    /// so it is short also for a flow whose queue only grows.
+    pub shortest: Option<Time>,
     /// The number of the flow's messages that were completed during the warm-up.
     pub before: u64,
     /// The bytes of the flow's messages that were completed during the warm-up.

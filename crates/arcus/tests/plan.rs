@@ -326,3 +326,26 @@ fn the_schema_states_names_ranges_and_defaults() {
     assert_eq!(schema["properties"]["duration_us"]["default"], json!(2_000));
     assert_eq!(schema["required"], json!(["flow"]));
 }
+
+#[test]
+fn a_flow_whose_queue_only_grows_misses_its_periods() {
+    let starved = json!({
+        "slo_gbit_per_s": 28, "slo_percent": 95, "priority": 1, "arrivals": "poisson",
+        "offered_gbit_per_s": 7.5,
+    });
+    let first = flow(json!({"name": "first", "slo_gbit_per_s": 30}));
+    let document = json!({
+        "duration_us": 10_000, "oversubscription": 4, "flow": [flow(starved), first],
+    });
+    let checked = CheckedPlan::from_json(&document).unwrap();
+    let result = plan(&checked, ProfileTable::new(checked.platform.clone())).unwrap();
+    let starved = &result.admitted[0];
+    assert!(starved.gbit_per_s.arcus.unwrap() < 3.0, "{starved:?}");
+    // Its messages take longer than a period, but only since they wait for each other.
+    let periods = starved.slo.periods.as_ref().unwrap();
+    assert!(periods.kept_percent.arcus.unwrap() < 10.0, "{periods:?}");
+    assert_eq!(
+        (starved.verdict.arcus, periods.verdict.arcus),
+        ("below", "below")
+    );
+}

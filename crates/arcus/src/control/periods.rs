@@ -20,15 +20,10 @@ pub(super) struct Owed<'a> {
 
 impl<'a> Owed<'a> {
     pub(super) fn new(flow: &'a FlowResult, gbit_per_s: f64) -> Owed<'a> {
-        let way = flow
-            .completions
-            .iter()
-            .map(|completion| completion.latency)
-            .min();
         Owed {
             flow,
             bytes_per_ns: gbit_per_s / 8.0,
-            way: way.unwrap_or(Time::ZERO),
+            way: flow.shortest.unwrap_or(Time::ZERO),
             came: totals(0.0, flow.came.iter().map(|came| came.1)),
             done: totals(
                 flow.bytes_before.get() as f64,

@@ -223,13 +223,16 @@ impl<'a> Run<'a> {
         let state = &mut self.flows[flow];
         state.counters.messages += 1;
         state.counters.bytes += size;
+        let latency = now - arrived;
+        let shortest = state.result.shortest.unwrap_or(latency);
+        state.result.shortest = Some(shortest.min(latency));
         if now < self.settings.warmup {
             state.result.before += 1;
             state.result.bytes_before += size;
         } else {
             state.result.completions.push(Completion {
                 at: now,
-                latency: now - arrived,
+                latency,
                 size,
             });
         }
