@@ -349,3 +349,31 @@ fn a_flow_whose_queue_only_grows_misses_its_periods() {
         ("below", "below")
     );
 }
+
+#[test]
+fn messages_that_find_a_full_queue_are_reported() {
+    let bursts = |messages: u32| {
+        let sent = json!({
+            "arrivals": "bursts", "burst_messages": messages, "offered_gbit_per_s": 8,
+        });
+        let document = json!({"duration_us": 60_000, "flow": [flow(sent)]});
+        let checked = CheckedPlan::from_json(&document).unwrap();
+        plan(&checked, ProfileTable::new(checked.platform.clone())).unwrap()
+    };
+    let small = bursts(8);
+    assert_eq!(
+        (small.admitted[0].dropped.arcus, small.warnings),
+        (0, vec![])
+    );
+    // The queue has room for 1,024 messages.
+    let large = bursts(4_096);
+    let lost = large.admitted[0].dropped.arcus;
+    assert!(lost >= 3_000, "{lost}");
+    let begin = format!("flow 'a': {lost} of ");
+    assert!(
+        large
+            .warnings
+            .iter()
+            .any(|warning| warning.starts_with(&begin))
+    );
+}

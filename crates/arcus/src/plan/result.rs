@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::error::PlanError;
 use crate::control::{Availability, FlowStatus, LatencySlo, Periods, Runtime, Verdict};
-use crate::{Path, Platform, PlatformError, RunResult};
+use crate::{FlowResult, Path, Platform, PlatformError, RunResult};
 
 /// One measured value from two simulations of the same flows: with ARCUS, and without shaping (the
 /// paper's `Host_noTS`).
@@ -39,7 +39,8 @@ pub struct PlanResult {
     pub admitted: Vec<AdmittedFlow>,
     /// The flows that were not admitted.
     pub rejected: Vec<Rejected>,
-    /// Warnings about promises for which the run is too short for a verdict.
+    /// Warnings about promises for which the run is too short for a verdict, and about flows whose
+    /// messages were dropped with ARCUS.
     pub warnings: Vec<String>,
     /// The number of periods in which a flow had messages waiting and got less than its SLO by more
     /// than 1 %, summed over all flows. Periods are control periods; for a flow whose rate is
@@ -173,6 +174,9 @@ pub struct AdmittedFlow {
     /// The flow's throughput while it was present, in messages per second, calculated from the mean
     /// message size; null if the flow was not present during the measured time.
     pub operations_per_s: ByRun<Option<f64>>,
+    /// The number of the flow's messages that were dropped because its queue was full, in the whole
+    /// run including the warm-up. In the verdicts, the flow has not sent them.
+    pub dropped: ByRun<u64>,
     /// The flow's promises in addition to a mean rate, with their verdicts.
     pub slo: Promises,
 }
@@ -227,9 +231,10 @@ impl PlanResult {
         runtime: &mut Runtime,
     ) -> PlanResult {
         let each = admitted.iter().enumerate();
-        let warnings = each
-            .clone()
-            .filter_map(|(number, status)| warning(status, number, runs.arcus));
+        let warnings = each.clone().flat_map(|(number, status)| {
+            let short = too_short(status, number, runs.arcus);
+            short.into_iter().chain(dropped(status, number, runs.arcus))
+        });
         let flows = each.clone().map(|(number, status)| {
             let predicted = predicted.get(number).copied();
             admitted_flow(platform, status, number, predicted, runs)
@@ -247,7 +252,7 @@ impl PlanResult {
 }
 
 /// The warning about promises for which a run is too short, if there are any.
-fn warning(status: &FlowStatus, number: usize, run: &RunResult) -> Option<String> {
+fn too_short(status: &FlowStatus, number: usize, run: &RunResult) -> Option<String> {
     let needed = status.shown_within(run, number)?;
     if status.verdict(run, number) != Verdict::TooShort {
         return None;
@@ -276,6 +281,20 @@ fn warning(status: &FlowStatus, number: usize, run: &RunResult) -> Option<String
         run.present(number).as_us_f64().round(),
         needed.as_us_f64().ceil(),
     ))
+}
+
+/// The warning about messages of a flow that were dropped, if there are any.
+fn dropped(status: &FlowStatus, number: usize, run: &RunResult) -> Option<String> {
+    let FlowResult {
+        dropped, arrived, ..
+    } = run.flows[number];
+    (dropped > 0).then(|| {
+        format!(
+            "flow '{}': {dropped} of {arrived} messages found its queue full and were dropped; \
+             the verdict does not count them as sent",
+            status.request.name
+        )
+    })
 }
 
 fn admitted_flow(
@@ -320,6 +339,7 @@ fn admitted_flow(
         verdict: runs.each(|run| status.verdict(run, number).name()),
         gbit_per_s: runs.each(|run| run.gbit_per_s_present(number)),
         operations_per_s: runs.each(|run| run.gbit_per_s_present(number).map(|rate| rate / bits)),
+        dropped: runs.each(|run| run.flows[number].dropped),
         slo: Promises {
             periods: request
                 .availability
