@@ -424,7 +424,8 @@ def test_a_plan_with_a_broken_promise_fails(
     # A third less than its SLO: what a model that admits too much would bring.
     got = dict.fromkeys(flow["gbit_per_s"], 2 / 3 * flow["slo_gbit_per_s"])
     verdict = dict.fromkeys(flow["verdict"], "below")
-    broken = kept | {"admitted": [flow | {"gbit_per_s": got, "verdict": verdict}]}
+    below = {"gbit_per_s": got, "verdict": verdict, "rate_verdict": verdict}
+    broken = kept | {"admitted": [flow | below]}
     for planned, code in ((kept, 0), (broken, 1)):
         monkeypatch.setattr(arcus, "plan", lambda _, *, profiles, planned=planned: planned)
         for options in ([], ["--json"]):

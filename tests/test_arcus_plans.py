@@ -100,6 +100,20 @@ def test_a_rate_in_percent_of_periods_and_a_percentile_are_judged() -> None:
     )
 
 
+def test_a_star_marks_a_low_rate_and_not_a_long_latency(tmp_path: Path) -> None:
+    """The flow gets all that it sends, but no message is as fast as promised."""
+    file = tmp_path / "plan.toml"
+    file.write_text(
+        "[[flow]]\nname = 'a'\naccelerator = 'ipsec'\npath = 'inline_rx'\nmessage_bytes = 1500\n"
+        "slo_gbit_per_s = 10\narrivals = 'paced'\noffered_gbit_per_s = 5\nslo_latency_us = 0.01\n"
+    )
+    (flow,) = json.loads(accelflow("plan", str(file), "--json").stdout)["admitted"]
+    assert (flow["verdict"]["Arcus"], flow["rate_verdict"]["Arcus"]) == ("below", "kept")
+    text = accelflow("plan", str(file)).stdout
+    assert "BELOW ITS SLO" in text
+    assert "*" not in text
+
+
 def test_a_percentage_needs_as_many_periods(tmp_path: Path) -> None:
     flow = {key: json.dumps(value) for key, value in (FLOW | {"slo_percent": 99.9}).items()}
     text = "[[flow]]\n" + "\n".join(f"{key} = {value}" for key, value in flow.items())

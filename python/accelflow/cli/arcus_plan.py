@@ -74,7 +74,7 @@ def plan(
 def _got(flow: dict[str, Any], run: str, width: int) -> str:
     """Return a flow's rate in a run, in Gbit/s, with a star if the rate is below the promise."""
     gbit_per_s = flow["gbit_per_s"][run]
-    mark = "*" if flow["verdict"][run] == "below" else " "
+    mark = "*" if flow["rate_verdict"][run] == "below" else " "
     return f"{'-' if gbit_per_s is None else f'{gbit_per_s:.3f}':>{width}}{mark}"
 
 

@@ -168,6 +168,8 @@ pub struct AdmittedFlow {
     /// The verdict on all promises to the flow: `kept`, `below` (broken), `too short` (undecided)
     /// or `no promise`.
     pub verdict: ByRun<&'static str>,
+    /// The verdict on the promised rate alone: `kept`, `below`, `too short` or `no promise`.
+    pub rate_verdict: ByRun<&'static str>,
     /// The flow's throughput while it was present, in gigabits per second; null if the flow was
     /// not present during the measured time.
     pub gbit_per_s: ByRun<Option<f64>>,
@@ -337,6 +339,7 @@ fn admitted_flow(
         registered_us: us(flow.since),
         released_us: flow.until.map(us),
         verdict: runs.each(|run| status.verdict(run, number).name()),
+        rate_verdict: runs.each(|run| status.rate_verdict(run, number).name()),
         gbit_per_s: runs.each(|run| run.gbit_per_s_present(number)),
         operations_per_s: runs.each(|run| run.gbit_per_s_present(number).map(|rate| rate / bits)),
         dropped: runs.each(|run| run.flows[number].dropped),
