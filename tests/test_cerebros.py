@@ -414,6 +414,22 @@ def test_a_recording_that_does_not_go_with_the_interface_is_one_error(
     assert str(error.value).startswith(said)
 
 
+def test_lists_fill_a_large_payload_or_it_is_refused(tmp_path: Path) -> None:
+    interface = "service Sums { i64 add(1: list<i64> numbers) }\n"
+
+    def cycles(size: int) -> float:
+        own = files(tmp_path, interface, "thrift", served("add", 1.0, size, 6))
+        (one,) = cerebros.simulate(
+            own, cerebros.Load(requests=10), designs=["Full"], parameters={"buffer_bytes": 1e9}
+        )["runs"]
+        return float(one["all"]["accelerator_cycles"])
+
+    assert cycles(2_000_000) == pytest.approx(2 * cycles(1_000_000), rel=0.01)
+    message = "recording, service add: bytes of a payload = 20000000: must be at most 5"
+    with pytest.raises(InputError, match=message):
+        cycles(20_000_000)
+
+
 def test_files_that_cannot_be_read_are_named(tmp_path: Path) -> None:
     own = files(tmp_path, THRIFT, "thrift", served("find", 1.0, 60, 60))
     for broken in (

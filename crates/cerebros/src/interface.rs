@@ -156,7 +156,8 @@ impl Interface {
 /// * the recording has no services;
 /// * a recorded service is not a function of the interface;
 /// * a recorded service does not begin with a request and end with a response, or lacks measured
-///   times of its application logic.
+///   times of its application logic;
+/// * a payload without strings is so large that its lists would have more than a million elements.
 pub fn own(
     name: &str,
     interface: &Path,
@@ -255,17 +256,24 @@ fn function(
         [first, .., last] if first.incoming && !last.incoming => (first, last),
         _ => return Err(no_call(&place, &all)),
     };
-    let message = |shapes: &[Shape], payload: &Payload| Message {
-        software_cycles: Some(payload.cycles),
-        ..filled(shapes, payload.bytes)
+    let message = |shapes: &[Shape], payload: &Payload| -> Result<Message, String> {
+        let message = filled(shapes, payload.bytes).map_err(|most| {
+            let allowed = format!("must be at most {most}, since lists and maps must fill it");
+            let place = format!("{place}: bytes of a payload");
+            Refusal::new(place, payload.bytes, allowed).to_string()
+        })?;
+        Ok(Message {
+            software_cycles: Some(payload.cycles),
+            ..message
+        })
     };
     let (shared, own) = (code.shared_blocks, code.own_blocks);
     let start = code.rpc_blocks + shared + number * own;
     Ok(Function {
         call: Call {
             name: service.service.clone().into(),
-            request: message(arguments, first),
-            response: message(result, last),
+            request: message(arguments, first)?,
+            response: message(result, last)?,
         },
         popularity: popularity(service),
         execute_cycles: app_ns(service, &place)? * code.clock_hz / 1e9,

@@ -11,7 +11,7 @@ const DEEPEST: usize = 4;
 /// A number that takes half of its bytes on the wire.
 const NUMBER: i64 = 1 << 27;
 /// The largest number of elements of a list that fills up a message.
-const MOST_ELEMENTS: u64 = 100_000;
+const MOST_ELEMENTS: u64 = 1_000_000;
 
 /// The type of a field; strings and lists have no size yet.
 pub(crate) type Shape = Type;
@@ -104,7 +104,10 @@ fn of_proto(kind: &Kind, depth: usize) -> Shape {
 
 /// A message with fields of these types and about `bytes` bytes on the wire. If even the smallest
 /// such message is larger, it is returned.
-pub(crate) fn filled(shapes: &[Shape], bytes: u64) -> Message {
+///
+/// # Errors
+/// The largest allowed size in bytes, if lists and maps would have to fill a larger message.
+pub(crate) fn filled(shapes: &[Shape], bytes: u64) -> Result<Message, u64> {
     let make = |text: u64, elements: u64| {
         Message::new(
             shapes
@@ -116,12 +119,13 @@ pub(crate) fn filled(shapes: &[Shape], bytes: u64) -> Message {
     let least = make(0, 1);
     let missing = bytes.saturating_sub(least.wire().get());
     if let Some(text) = missing.checked_div(least.texts()) {
-        return make(text, 1);
+        return Ok(make(text, 1));
     }
     let each = make(0, 2).wire().get() - least.wire().get();
     match missing.checked_div(each) {
-        Some(more) => make(0, (1 + more).min(MOST_ELEMENTS)),
-        None => least,
+        Some(more) if more >= MOST_ELEMENTS => Err(least.wire().get() + (MOST_ELEMENTS - 1) * each),
+        Some(more) => Ok(make(0, 1 + more)),
+        None => Ok(least),
     }
 }
 
@@ -129,7 +133,8 @@ pub(crate) fn filled(shapes: &[Shape], bytes: u64) -> Message {
 pub(crate) fn opaque(bytes: u64) -> Message {
     match bytes {
         0 => Message::default(),
-        _ => filled(&[Type::I64, Type::Text], bytes),
+        // A string takes any size.
+        _ => filled(&[Type::I64, Type::Text], bytes).unwrap_or_default(),
     }
 }
 
