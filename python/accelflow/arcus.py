@@ -248,9 +248,9 @@ def plan(
     Returns an object of schema ``accelflow.arcus.plan/1``. Each flow in ``admitted`` has its route,
     the registers of its token bucket, the predicted rate, the rate while it was active, and the
     ``verdict`` on its SLO: ``kept``, ``below``, ``too short`` (a run too short to tell) or ``no
-    promise``. ``dropped`` counts its messages that found its queue of 1,024 messages full. Each flow
-    in ``rejected`` has the rate that is still available for it. ``warnings`` say if the run is too
-    short, and if messages were dropped. ``simulated_contexts`` is the number of contexts that
+    promise``. ``dropped`` counts its messages that found its queue of 1,024 messages full. Each
+    flow in ``rejected`` has the rate that is still available for it. ``warnings`` say if the run is
+    too short, and if messages were dropped. ``simulated_contexts`` is the number of contexts that
     `profiles` lacked. Raises InputError for values that are not allowed.
     """
     with plans_place(request):

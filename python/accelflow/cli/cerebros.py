@@ -275,7 +275,10 @@ def _columns(run: dict[str, Any]) -> str:
     ]
     if not group["requests"]:
         return "".join(f"{'-':>{width}}" for _, width, _ in cells)
-    return "".join(f"{value:{width}.{digits}f}" for value, width, digits in cells)
+    return "".join(
+        f"{'-' if value is None else f'{value:.{digits}f}':>{width}}"
+        for value, width, digits in cells
+    )
 
 
 def _served(
