@@ -1,5 +1,6 @@
 """Accelerometer's decisions: alternatives, limits, sought values, shared accelerators, fleets."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from accelflow.accelerometer.decisions import Goal, decide, parse_goal, seek
 from accelflow.accelerometer.files import read_question
 from accelflow.accelerometer.fleet import plan, read_fleet
 from accelflow.accelerometer.service import Service
+from accelflow.reports.decisions import shown_limit
 from offloads import EXAMPLES, FEED1, INFERENCE, command, refusal
 
 
@@ -187,6 +189,22 @@ def test_command_decides_and_seeks() -> None:
         assert message in refusal(str(EXAMPLES / arguments[0]), *arguments[1:])
     assert command().exit_code == 2
     assert command(str(EXAMPLES / "fig20.toml"), "--measure").exit_code == 2
+
+
+def test_shown_limits_reach_the_goal(tmp_path: Path) -> None:
+    """A value that is typed as it is shown meets the SLO or the goal, although it is rounded."""
+    text = (EXAMPLES / "ads1-inference.toml").read_text()
+    path = tmp_path / "inference.toml"
+    path.write_text(text.replace("limit_us = 100_000", "limit_us = 98_500"))
+    shown = re.search(r"accelerated (\S+) times or more", command(str(path)).stdout)
+    assert shown is not None
+    faster = f"acceleration_ratio = {shown[1]}"
+    path.write_text(path.read_text().replace("acceleration_ratio = 1", faster))
+    assert shown[1] == "1.29"  # the limit is 1.2841
+    assert "The most throughput within the SLO: as given." in command(str(path)).stdout
+    assert shown_limit(2.31234567, 6, at_least=True) == "2.31235"
+    assert shown_limit(2_296.2977, 6, at_least=False) == "2,296.29"
+    assert shown_limit(49_999.99999, 6, at_least=False) == "50,000"
 
 
 # Kernels that share an offload, or an accelerator and its queue.

@@ -5,6 +5,7 @@ from typing import Any
 
 from accelflow.accelerometer.decisions import Found, Goal
 from accelflow.accelerometer.fleet import Fleet
+from accelflow.reports.decisions import shown_limit
 
 
 def _gain(ratio: float | None, width: int = 10) -> str:
@@ -57,7 +58,8 @@ def _verdict(row: Mapping[str, Any]) -> Iterator[str]:
         if least is None:
             yield f"  no acceleration of {kernel} alone meets it"
         else:
-            yield f"  met if {kernel} is accelerated {least:.3g} times or more"
+            times = shown_limit(least, 3, at_least=True)
+            yield f"  met if {kernel} is accelerated {times} times or more"
 
 
 def found_text(found: Found, goal: Goal) -> str:
@@ -69,7 +71,8 @@ def found_text(found: Found, goal: Goal) -> str:
     if found.value is None:
         return f"{gain}: not reached with any {found.parameter}"
     bound = "at least" if found.at_least else "at most"
-    return f"{gain}: {found.parameter} must be {bound} {found.value:,.6g}"
+    limit = shown_limit(found.value, 6, at_least=found.at_least)
+    return f"{gain}: {found.parameter} must be {bound} {limit}"
 
 
 def simulation_text(result: Mapping[str, Any]) -> Iterator[str]:

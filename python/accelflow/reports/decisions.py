@@ -3,16 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from typing import Any, Final
 
 from accelflow.page import Column, Figure, Page, Section, Table, repeated
 from accelflow.page.document import Cell
 from accelflow.reports.common import settings_table, whisker_bars
 
-__all__ = ["decided", "decision_section", "fleet_page"]
+__all__ = ["decided", "decision_section", "fleet_page", "shown_limit"]
 
 #: The column names of a fleet's needs, by the key of the need in the result.
 _NEEDS: Final = {"servers": "Servers", "kilowatts": "Kilowatts", "money_per_year": "Money a year"}
+
+#: A sought value and the limit that it stands for agree to this share of it, or better.
+_EXACT: Final = 1e-8
+
+
+def shown_limit(value: float, digits: int, *, at_least: bool) -> str:
+    """Return a sought `value` as text in `digits` significant digits, so that it reaches the goal.
+
+    It is rounded up if `at_least` is true, and otherwise down. A value that differs from its
+    rounding only as much as the search is exact is rounded to the nearest.
+    """
+    nearest = float(f"{value:.{digits}g}")
+    if abs(nearest - value) > _EXACT * value:
+        rounding = ROUND_CEILING if at_least else ROUND_FLOOR
+        nearest = float(Context(prec=digits, rounding=rounding).create_decimal_from_float(value))
+    return f"{nearest:,.{digits}g}"
 
 
 def decided(decision: Mapping[str, Any]) -> str:
@@ -89,7 +106,7 @@ def _alternative(row: Mapping[str, Any], *, drawn: bool, slo: bool) -> list[Cell
 def _verdict(slo: Mapping[str, Any]) -> list[Cell]:
     met = slo["met"]
     least = [
-        f"{kernel}: none" if ratio is None else f"{kernel}: {ratio:.3g}"
+        f"{kernel}: {'none' if ratio is None else shown_limit(ratio, 3, at_least=True)}"
         for kernel, ratio in slo["met_from_acceleration_ratio"].items()
     ]
     said = "unknown" if met is None else "kept" if met else "missed"
