@@ -9,9 +9,10 @@ import pytest
 
 from accelflow import InputError, accelerometer
 from accelflow.accelerometer.decisions import Goal, decide, parse_goal, seek
-from accelflow.accelerometer.files import read_question
+from accelflow.accelerometer.files import Question, Slo, read_question
 from accelflow.accelerometer.fleet import plan, read_fleet
 from accelflow.accelerometer.service import Service
+from accelflow.cli.deciding import decision_text
 from accelflow.reports.decisions import shown_limit
 from offloads import EXAMPLES, FEED1, INFERENCE, command, refusal
 
@@ -205,6 +206,24 @@ def test_shown_limits_reach_the_goal(tmp_path: Path) -> None:
     assert shown_limit(2.31234567, 6, at_least=True) == "2.31235"
     assert shown_limit(2_296.2977, 6, at_least=False) == "2,296.29"
     assert shown_limit(49_999.99999, 6, at_least=False) == "50,000"
+
+
+def test_slo_that_only_fewer_offloads_meet() -> None:
+    """The verdict on one alternative without a least acceleration does not end the decision.
+
+    Scaled by their number, few large offloads have less work than they cost; with a slow
+    accelerator none are made.
+    """
+    (kernel,) = SIZED.kernels
+    losing = replace(kernel, transfer_cycles=39_100, cycles_per_byte=None)
+    service = replace(SIZED, kernels=[losing])
+    chip = replace(SIZED, kernels=[replace(kernel, placement="on_chip", transfer_cycles=23)])
+    question = Question(service, {"chip": chip}, Slo(latency_us=1_000, limit_us=1_000))
+    decision = decide(question)
+    given = decision["alternatives"][0]["slo"]
+    assert (given["met"], given["met_from_acceleration_ratio"]) == (False, {"compression": None})
+    assert decision["best"] == "chip"
+    assert "  no higher acceleration of compression alone meets it" in decision_text(decision)
 
 
 # Kernels that share an offload, or an accelerator and its queue.

@@ -291,17 +291,22 @@ def verdict(service: Service, outcome: Mapping[str, Any], slo: Slo) -> dict[str,
     `outcome` is the result of :func:`evaluate` for `service`. Returns an object: `met` tells
     whether the mean latency is within the limit (None if the latency depends on an acceleration
     that is not known). Unless `met` is true, `met_from_acceleration_ratio` maps each kernel to the
-    least acceleration of this kernel alone that meets the limit; None if none does.
+    least acceleration of this kernel alone that meets the limit; None if none does, or if only low
+    accelerations do, with which fewer offloads pay and are made.
     """
     ratio = outcome["latency_reduction_ratio"]
     needed = slo.latency_us / slo.limit_us
     met = None if ratio is None else ratio >= needed * (1 - 1e-12)
-    from_acceleration = {}
+    from_acceleration: dict[str, float | None] = {}
     if not met:
         goal = Goal("latency", needed)
         for kernel in service.kernels:
-            found = seek(service, "acceleration_ratio", goal, kernel=kernel.name)
-            from_acceleration[kernel.name] = found.value
+            try:
+                found = seek(service, "acceleration_ratio", goal, kernel=kernel.name)
+            except InputError:  # no single limit, since the selection is lucrative
+                from_acceleration[kernel.name] = None
+            else:
+                from_acceleration[kernel.name] = found.value
     return {
         "latency_us": None if ratio is None else slo.latency_us / ratio,
         "limit_us": slo.limit_us,

@@ -56,7 +56,8 @@ def _verdict(row: Mapping[str, Any]) -> Iterator[str]:
     yield f"{row['name']}: a request takes {found}, the SLO is {slo['limit_us']:,.1f} us"
     for kernel, least in slo["met_from_acceleration_ratio"].items():
         if least is None:
-            yield f"  no acceleration of {kernel} alone meets it"
+            higher = "" if slo["latency_us"] is None else "higher "
+            yield f"  no {higher}acceleration of {kernel} alone meets it"
         else:
             times = shown_limit(least, 3, at_least=True)
             yield f"  met if {kernel} is accelerated {times} times or more"
