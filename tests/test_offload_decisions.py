@@ -1,5 +1,6 @@
 """Accelerometer's decisions: alternatives, limits, sought values, shared accelerators, fleets."""
 
+import math
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +12,7 @@ from accelflow import InputError, accelerometer
 from accelflow.accelerometer.decisions import Goal, decide, parse_goal, seek
 from accelflow.accelerometer.files import Question, Slo, read_question
 from accelflow.accelerometer.fleet import plan, read_fleet
-from accelflow.accelerometer.service import Service
+from accelflow.accelerometer.service import Kernel, Service
 from accelflow.cli.deciding import decision_text
 from accelflow.reports.decisions import shown_limit
 from offloads import EXAMPLES, FEED1, INFERENCE, command, refusal
@@ -190,6 +191,30 @@ def test_command_decides_and_seeks() -> None:
         assert message in refusal(str(EXAMPLES / arguments[0]), *arguments[1:])
     assert command().exit_code == 2
     assert command(str(EXAMPLES / "fig20.toml"), "--measure").exit_code == 2
+
+
+def test_sought_cost_of_a_host_that_does_nothing_else() -> None:
+    """Without the cost, nothing is left of the host's work: the gain is infinite, and large enough.
+
+    Of an offload's C / n = 2e8 cycles, a speedup of 2 leaves half for its cost.
+    """
+    only = Kernel(
+        threading="async_same_thread",
+        kernel_share_ratio=1.0,
+        offloads_per_s=10,
+        acceleration_ratio=4,
+    )
+    service = Service(host_cycles_per_s=2e9, kernels=[only])
+    found = seek(service, "setup_cycles", Goal("speedup", 2.0))
+    assert found.value == pytest.approx(1e8)
+    # The latency has alpha / A as well: a reduction of 2 leaves a quarter of the cycles.
+    assert seek(service, "setup_cycles", Goal("latency", 2.0)).value == pytest.approx(5e7)
+    costly = replace(service, kernels=[replace(only, setup_cycles=1e6)])
+    assert seek(costly, "offloads_per_s", Goal("speedup", 2.0)).value == pytest.approx(1_000)
+    ideal = replace(service, kernels=[replace(only, acceleration_ratio=math.inf)])
+    assert seek(ideal, "transfer_cycles", Goal("latency", 4.0)).value == pytest.approx(5e7)
+    unknown = replace(service, kernels=[replace(only, acceleration_ratio=None)])
+    assert seek(unknown, "setup_cycles", Goal("latency", 2.0)).value is None
 
 
 def test_shown_limits_reach_the_goal(tmp_path: Path) -> None:

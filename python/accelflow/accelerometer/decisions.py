@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from accelflow.accelerometer.files import AS_GIVEN, Question, Slo
-from accelflow.accelerometer.service import Kernel, Number, Range, Service, central, evaluate
+from accelflow.accelerometer.service import Kernel, Number, Range, Service, central, evaluate, gain
 from accelflow.errors import LEFT_OUT, InputError, refused
 from accelflow.parameters import engine
 
@@ -102,7 +102,7 @@ def seek(service: Service, parameter: str, goal: Goal, *, kernel: str | None = N
         changed = replace(chosen, **given)
         kernels = [*service.kernels[:index], changed, *service.kernels[index + 1 :]]
         try:
-            ratio = evaluate(replace(service, kernels=kernels))[GOALS[goal.of]]
+            ratio = gain(replace(service, kernels=kernels), GOALS[goal.of])
         except InputError:
             return False
         return ratio is not None and ratio >= goal.ratio * (1 - 1e-12)

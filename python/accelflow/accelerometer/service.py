@@ -167,6 +167,38 @@ def evaluate(
         _finite(around_ratio, "around_ratio", None)
         if not 0 < around_ratio < 1:
             raise refused("around_ratio", around_ratio, "must be above 0 and below 1")
+    outcome = _outcome(service, around_ratio, each_draw=each_draw)
+    _check_finite(outcome, service)
+    return {"schema": SCHEMA, **_percent(outcome), **_as_in_fig_20(service), **outcome}
+
+
+def gain(service: Service, ratio: str) -> float | None:
+    """Return the gain `ratio`, ``speedup_ratio`` or ``latency_reduction_ratio``, of `service`.
+
+    It is infinite if no cycles are left, which :func:`evaluate` refuses, and None if it depends on
+    an acceleration that is not known. Raises InputError for all else that :func:`evaluate` refuses.
+    """
+    _check(service)
+    outcome = _outcome(service, None, each_draw=False)
+    if outcome["speedup_ratio"] is not None:
+        _check_finite(outcome, service)
+    elif outcome[ratio] is None and (ratio == "speedup_ratio" or _knows_latency(service)):
+        return math.inf
+    found: float | None = outcome[ratio]
+    return found
+
+
+def _knows_latency(service: Service) -> bool:
+    """Whether the latency depends on no unknown acceleration."""
+    return all(
+        kernel.acceleration_ratio is not None
+        or (kernel.threading == "async_no_response" and kernel.placement == "remote")
+        for kernel in service.kernels
+    )
+
+
+def _outcome(service: Service, around_ratio: float | None, *, each_draw: bool) -> dict[str, Any]:
+    """The native model's outcome for a service that has been checked."""
     uncertain: list[dict[str, Any]] = []
     service = _with_riders(service)
     request = {
@@ -181,11 +213,10 @@ def evaluate(
         "each_draw": each_draw,
     }
     try:
-        outcome = json.loads(_native.accelerometer_evaluate(json.dumps(request)))
+        outcome: dict[str, Any] = json.loads(_native.accelerometer_evaluate(json.dumps(request)))
     except AccelflowError as error:
         raise InputError.of(error) from error
-    _check_finite(outcome, service)
-    return {"schema": SCHEMA, **_percent(outcome), **_as_in_fig_20(service), **outcome}
+    return outcome
 
 
 def _check_finite(outcome: Mapping[str, Any], service: Service) -> None:
