@@ -350,6 +350,19 @@ def test_a_shared_accelerator_and_shared_offloads_are_simulated_at_once() -> Non
     assert fewer["service"]["saturated"][used] < row["saturated"][used]
 
 
+def test_wait_at_a_load_that_only_offloading_allows() -> None:
+    """Alpha times the load exceeds 1, but the accelerator is hardly in use: M/M/1."""
+    (kernel,) = INFERENCE.kernels
+    queue = Queue(service_cycles=2.5e6, service_scv_ratio=1)
+    cheap = replace(kernel, setup_cycles=1e5, queue_cycles=queue)
+    service = replace(INFERENCE, kernels=[cheap])
+    (row,) = simulate(service, Run(load_ratio=1.95, requests=500, seeds=1))["kernels"]
+    assert row["closed_form"]["speedup_ratio"] > 1.95
+    use = 1.95 * 10 * 2.5e6 / 2.5e9
+    wait = use / (1 - use) * 2.5e6
+    assert row["loaded"]["queue_cycles"]["closed_form"] == pytest.approx(wait)
+
+
 def test_latencies_of_an_overloaded_host_are_marked() -> None:
     service = accelerometer.read(EXAMPLES / "two-accelerators.toml")
     service = replace(service, kernels=service.kernels[:1])

@@ -164,18 +164,19 @@ def _row(
 
 
 def _queue_at(service: Service, load: float) -> float | None:
-    """The equations' mean wait of an offload, with `load` times the work; None if overloaded."""
+    """The equations' mean wait of an offload, with `load` times the work; None if overloaded.
+
+    The work is that of `load` times as many hosts: more work of each host could be more than it has
+    cycles.
+    """
     kernels = []
-    for kernel in central(service).kernels:
-        total = kernel.all_offloads_per_s
-        given: dict[str, Any] = {
-            "kernel_share_ratio": load * float(kernel.kernel_share_ratio),  # type: ignore[arg-type]
-            "offloads_per_s": load * float(kernel.offloads_per_s),  # type: ignore[arg-type]
-            "all_offloads_per_s": None if total is None else load * total,
-        }
-        kernels.append(replace(kernel, **given))
+    for kernel in service.kernels:
+        queue = kernel.queue_cycles
+        if isinstance(queue, Queue):
+            queue = replace(queue, hosts=load * queue.hosts)
+        kernels.append(replace(kernel, queue_cycles=queue))
     try:
-        rows = evaluate(replace(service, kernels=kernels))["kernels"]
+        rows = evaluate(central(replace(service, kernels=kernels)))["kernels"]
     except InputError:
         return None
     offloads = math.fsum(row["offloads_per_s"] for row in rows)
