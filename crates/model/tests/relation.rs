@@ -176,6 +176,11 @@ fn uncertain_inputs_vary_and_derived_values_follow() {
             .iter()
             .any(|swing| swing.field == Field::CyclesPerByte)
     );
+    // As in the draws, an uncertain share follows from nothing: the cost of a byte does.
+    near(
+        swing(&swings, Field::Offloads).high.1,
+        speedup(0.2, 1_100.0),
+    );
     let host = range(Field::HostCycles, 5e8, 2e9);
     let swings = tornado(&scenario(), &[host], 0.1);
     // Twice the cycles for the same work: half the share, half the offloads for each cycle.

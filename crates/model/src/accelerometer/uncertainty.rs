@@ -467,8 +467,8 @@ pub fn tornado(scenario: &Scenario, uncertain: &[Uncertain], around: f64) -> Vec
             swings.push(Swing {
                 kernel: number,
                 field,
-                low: (low, with(scenario, field, number, low)),
-                high: (high, with(scenario, field, number, high)),
+                low: (low, with(scenario, uncertain, (field, number), low)),
+                high: (high, with(scenario, uncertain, (field, number), high)),
             });
         }
     }
@@ -487,12 +487,19 @@ fn varies_by_itself(field: Field, kernel: &Kernel, is_uncertain: impl Fn(Field) 
     }
 }
 
-/// The speedup with one input changed; `None` if that is impossible.
-fn with(scenario: &Scenario, field: Field, kernel: usize, value: f64) -> Option<f64> {
+/// The speedup with the input `field` of a kernel changed; `None` if that is impossible. As in
+/// [`sample`], an alpha in `uncertain` follows from no other input.
+fn with(
+    scenario: &Scenario,
+    uncertain: &[Uncertain],
+    (field, kernel): (Field, usize),
+    value: f64,
+) -> Option<f64> {
     let mut changed = scenario.clone();
     field.set(&mut changed, kernel, value);
-    keep_relation(&mut changed, scenario, |changed_field, number| {
-        changed_field == field && (number == kernel || changed_field == Field::HostCycles)
+    keep_relation(&mut changed, scenario, |other, number| {
+        let varied = other == field && (number == kernel || other == Field::HostCycles);
+        varied || other == Field::KernelShare && is_uncertain(uncertain, other, number)
     });
     changed.evaluate().ok().map(|outcome| outcome.speedup)
 }
