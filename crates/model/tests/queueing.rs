@@ -423,6 +423,28 @@ fn a_carriers_time_follows_its_inputs() {
     assert!((low(&both) / expected - 1.0).abs() < 1e-6);
 }
 
+/// Without the rider's A, the accelerator would seem to do its work in no time.
+#[test]
+fn a_carriers_queue_needs_the_acceleration_of_its_riders() {
+    let mut scenario = carrier_and_rider(18.0);
+    let design = Design::new(Threading::AsyncSameThread, Placement::OffChip, None).unwrap();
+    for kernel in &mut scenario.kernels {
+        kernel.design = design;
+    }
+    scenario.kernels[1].acceleration = None;
+    let carrier = scenario.kernels[0].name.clone();
+    assert_eq!(
+        scenario.evaluate().unwrap_err().to_string(),
+        format!(
+            "encryption.acceleration_ratio = missing: must be given, since the service_cycles of {carrier}'s queue are left out and follow from it"
+        )
+    );
+    if let Queueing::Station { service, .. } = &mut scenario.kernels[0].queue {
+        *service = Some(MeanCycles(1_000.0));
+    }
+    assert!(scenario.evaluate().is_ok());
+}
+
 #[test]
 fn a_rider_needs_a_carrier_and_is_not_selected_by_size() {
     let mut scenario = carrier_and_rider(1.0);

@@ -249,7 +249,8 @@ fn check(kernel: &Kernel) -> Result<(), Refusal> {
     check_selection(kernel)
 }
 
-/// The offloads of a rider are those of its carrier, so neither is selected by size alone.
+/// The offloads of a rider are those of its carrier, so neither is selected by size alone, and the
+/// accelerator's time for one includes that for the rider.
 fn check_rider(kernel: &Kernel, scenario: &Scenario) -> Result<(), Refusal> {
     let Some(name) = &kernel.rides_on else {
         return Ok(());
@@ -264,6 +265,11 @@ fn check_rider(kernel: &Kernel, scenario: &Scenario) -> Result<(), Refusal> {
     if lucrative(kernel) || lucrative(carrier) {
         let rule = "must be 'all' for a kernel with rides_on and for the kernel named there";
         return Err(Refusal::new("selection", "lucrative", rule));
+    }
+    let derived = matches!(carrier.queue, Queueing::Station { service: None, .. });
+    if derived && kernel.acceleration.is_none() {
+        let why = format!("the service_cycles of {name}'s queue are left out and follow from it");
+        return Err(missing("acceleration_ratio", &why));
     }
     Ok(())
 }
