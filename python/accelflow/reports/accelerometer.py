@@ -56,21 +56,25 @@ def accelerometer_page(
     )
 
 
-def _percent(ratio: float | None) -> str:
-    return "unknown" if ratio is None else f"{100 * (ratio - 1):.1f} %"
+def _percent(ratio: float) -> str:
+    return f"{100 * (ratio - 1):.1f} %"
 
 
 def _answer(result: Mapping[str, Any]) -> str:
-    gain = f"Offloading makes the service {_percent(result['speedup_ratio'])} faster"
-    reduction = result["latency_reduction_ratio"]
-    latency = f"and cuts latency by {_percent(reduction)}"
+    """Say what offloading does. A latency reduction of 25 % (C / C_L) cuts latency by 20 %."""
+    speedup, reduction = result["speedup_ratio"], result["latency_reduction_ratio"]
+    faster = f"{100 * abs(speedup - 1):.1f} % {'slower' if speedup < 1 else 'faster'}"
+    text = f"Offloading makes the service {faster}"
     if reduction is None:
-        latency = "; the effect on latency is not known"
-    elif reduction < 1:
-        latency = f"and makes requests slower (latency reduction {_percent(reduction)})"
+        text += "; the effect on latency is not known"
+    else:
+        change = 100 * abs(1 - 1 / reduction)
+        text += f" and {'lengthens' if reduction < 1 else 'cuts'} latency by {change:.1f} %"
+        text += f" (latency reduction {_percent(reduction)})"
     if result["ideal_speedup_ratio"] is None:
-        return f"{gain} {latency}."
-    return f"{gain} {latency}; at best it could be {_percent(result['ideal_speedup_ratio'])}."
+        return f"{text}."
+    best = _percent(result["ideal_speedup_ratio"])
+    return f"{text}; at best the service could be {best} faster."
 
 
 def _table(result: Mapping[str, Any]) -> Table:
