@@ -296,6 +296,14 @@ def test_command_says_what_limits(tmp_path: Path) -> None:
         assert part in done.stdout
 
 
+def test_cost_of_a_byte_has_the_unit_of_its_exponent(tmp_path: Path) -> None:
+    path = tmp_path / "feed1.toml"
+    path.write_text(TOML)
+    assert "cycles/B)" in command(str(path)).stdout
+    path.write_text(TOML + "complexity_exponent = 0.5\n")
+    assert "(5.62 cycles/B^0.5)" in command(str(path)).stdout
+
+
 def test_errors_are_one_line_and_exit_codes(tmp_path: Path) -> None:
     path = tmp_path / "bad.txt"
     path.write_text(nine_lines("aes_ni").replace("0.165844", "1.5"))

@@ -22,6 +22,7 @@ from accelflow.accelerometer.recorded import (
     service_of,
     to_toml,
 )
+from accelflow.accelerometer.service import central
 from accelflow.accelerometer.simulated import Run, simulate
 from accelflow.cli.deciding import (
     decision_text,
@@ -249,7 +250,7 @@ def _of_recording(options: dict[str, Any]) -> None:
             raise unwritable("--out", options["out"], error) from error
         click.echo(f"wrote {options['out']}", err=True)
     result = model.evaluate(service)
-    lines = [*remarks, *_bodies(recorded), "", *_text(result)]
+    lines = [*remarks, *_bodies(recorded), "", *_text(result, service)]
     _shown(result, lines, as_json=options["as_json"])
 
 
@@ -276,7 +277,7 @@ def _of_file(file: Path, options: dict[str, Any]) -> None:
         lines, sought = [], None
         if is_nine_lines(file):
             result |= _authors(service)
-        lines += _text(result)
+        lines += _text(result, service)
         if question.alternatives or question.slo:
             result["decision"] = decide(question)
             lines += ["", *decision_text(result["decision"])]
@@ -366,7 +367,7 @@ def _authors(service: model.Service) -> dict[str, Any]:
     return {"authors_program_speedup_percent": ratio}
 
 
-def _text(result: dict[str, Any]) -> list[str]:
+def _text(result: dict[str, Any], service: model.Service) -> list[str]:
     lines = [f"{'':28}{'speedup':>10}{'latency reduction':>20}{'ideal':>10}"]
     rows = result["kernels"] if len(result["kernels"]) > 1 else []
     for row in rows:
@@ -382,8 +383,9 @@ def _text(result: dict[str, Any]) -> list[str]:
         two = result["latency_reduction_two_switches_percent"]
         if two is not None:
             lines.append(f"{'two switches (Fig. 20)':28}{'':10}{two:18.2f} %")
-    for row in result["kernels"]:
-        lines += _kernel(row)
+    betas = [float(kernel.complexity_exponent) for kernel in central(service).kernels]  # type: ignore[arg-type]
+    for row, beta in zip(result["kernels"], betas, strict=True):
+        lines += _kernel(row, beta)
     if "intervals" in result:
         lines += _intervals(result["intervals"])
     if "sensitivity" in result:
@@ -402,7 +404,7 @@ def _row(name: str, row: dict[str, Any]) -> str:
     ).rstrip(" -")
 
 
-def _kernel(row: dict[str, Any]) -> list[str]:
+def _kernel(row: dict[str, Any], beta: float) -> list[str]:
     waits = "" if row["driver_waits"] else ", driver does not wait"
     equations = row["equations"]
     lines = [
@@ -417,7 +419,8 @@ def _kernel(row: dict[str, Any]) -> list[str]:
             for goal in ("speedup", "latency")
             if row[f"break_even_{goal}"] is not None
         ]
-        lines.append(f"  pays           {'; '.join(sizes)} ({row['cycles_per_byte']:.4g} cycles/B)")
+        cost = f"{row['cycles_per_byte']:.4g} cycles/B{'' if beta == 1 else f'^{beta:g}'}"
+        lines.append(f"  pays           {'; '.join(sizes)} ({cost})")
     if row["accelerator_utilization_ratio"] is not None:
         lines.append(
             f"  queue          {row['queue_cycles']:,.0f} cycles, accelerator"
