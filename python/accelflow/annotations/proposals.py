@@ -90,8 +90,9 @@ def propose(name: str, recordings: Sequence[Recording], rate_rps: float) -> Prop
     """Propose traces and a workload for the function called `name`, from recorded calls.
 
     In the workload, the function is a service with `rate_rps` requests per second. Its operations
-    have the order of the last recording. Costs are medians over all recordings. Raises InputError
-    without recordings or operations, and for a rate that is not a number above 0, at most 1e9.
+    have the order of the last recording. Sizes and application time are medians over the recordings
+    with the same operations, and costs are of all recordings. Raises InputError without recordings
+    or operations, and for a rate that is not a number above 0, at most 1e9.
     """
     if not recordings:
         raise refused("number of recorded calls", 0, f"must be at least 1: call {name} first")
@@ -101,10 +102,18 @@ def propose(name: str, recordings: Sequence[Recording], rate_rps: float) -> Prop
         raise refused(place, 0, "must be at least 1 (docs/annotations.md)")
     notes = [f"rate: {rate_rps:g} requests a second (assumed)"]
     name = re.sub(r"[^A-Za-z0-9_]", "_", name)[:40].lstrip("0123456789_") or "function"
-    traces, on_argument = _traces(name, recordings[-1].operations, notes)
-    every = [operation for recording in recordings for operation in recording.operations]
+    operations = recordings[-1].operations
+    chains, on_argument = _traces(name, operations, notes)
+    traces = _calls(chains, operations)
+    alike = [each for each in recordings if _shape(each.operations) == _shape(operations)]
+    if len(alike) < len(recordings):
+        others = len(recordings) - len(alike)
+        notes.append(
+            f"recorded calls with other operations than the last one: {others} of"
+            f" {len(recordings)}; traces, sizes and application time are of calls like the last one"
+        )
     used = {call for calls in traces.values() for call in calls}
-    costs = {call: _cost(call, every) for call in sorted(used - {"TCP"})}
+    costs = {call: _cost(call, recordings) for call in sorted(used - {"TCP"})}
     notes.append(f"TCP: {TCP_NS:g} ns an operation (assumed: the function does not call it)")
     of_nine = {call: cost for call, cost in costs.items() if call in NINE}
     kinds = {call: cost for call, cost in costs.items() if call not in NINE}
@@ -112,33 +121,22 @@ def propose(name: str, recordings: Sequence[Recording], rate_rps: float) -> Prop
         f"trace {trace}:\n" + "".join(f"    {call}\n" for call in calls)
         for trace, calls in traces.items()
     )
+    in_traces = [index for chain in chains.values() for index in chain]
     app = [
-        recording.time_ns - sum(operation.time_ns for operation in recording.operations)
-        for recording in recordings
-    ]
-    path: list[dict[str, Any]] = []
-    for trace in traces:
-        path += [{"trace": trace}, {"cpu": True}]
-    path.pop()  # the last trace sends the answer
-    sizes = [
-        max((operation.message_bytes for operation in each.operations), default=1)
-        for each in recordings
+        each.time_ns - sum(each.operations[index].time_ns for index in in_traces) for each in alike
     ]
     tree: dict[str, Any] = {
         "schema": "accelflow.workload/1",
         "name": name,
         "description": f"Proposed from {len(recordings)} recorded calls and their measured costs.",
         "traces": [{"source": text}],
-        "defaults": {
-            "sizes": {"fixed_bytes": max(1, round(statistics.median(sizes)))},
-            "costs": {"source": "operations", "TCP": {"ns": TCP_NS}, **of_nine},
-        },
+        "defaults": {"costs": {"source": "operations", "TCP": {"ns": TCP_NS}, **of_nine}},
         "services": [
             {
                 "name": name,
                 "rate_rps": float(rate_rps),
                 "app_us": max(0.0, statistics.median(app) / 1e3),
-                "path": path,
+                "path": _path(chains, alike),
             }
         ],
     }
@@ -147,10 +145,37 @@ def propose(name: str, recordings: Sequence[Recording], rate_rps: float) -> Prop
     return Proposal(name, traces, tree, tuple(notes), on_argument)
 
 
+def _path(
+    chains: Mapping[str, Sequence[int]], recordings: Sequence[Recording]
+) -> list[dict[str, Any]]:
+    """The path of the service: the traces with the sizes of their messages, and work between."""
+    path: list[dict[str, Any]] = []
+    for trace, chain in chains.items():
+        # A trace of TCP alone has the message of the traces after it.
+        indices = chain or [index for others in chains.values() for index in others]
+        sizes = [_largest(each.operations, indices) for each in recordings]
+        size = max(1, round(statistics.median(sizes)))
+        path += [{"trace": trace, "sizes": {"fixed_bytes": size}}, {"cpu": True}]
+    path.pop()  # the last trace sends the answer
+    return path
+
+
+def _shape(operations: Sequence[Operation]) -> list[tuple[str, int | None, bool, bool]]:
+    """What the traces of a call depend on."""
+    return [
+        (each.accelerator, each.follows, each.of_argument, each.is_result) for each in operations
+    ]
+
+
+def _largest(operations: Sequence[Operation], indices: Sequence[int]) -> int:
+    """The size of a trace's message: the largest of the messages that its operations process."""
+    return max(operations[index].message_bytes for index in indices)
+
+
 def _traces(
     name: str, operations: Sequence[Operation], notes: list[str]
-) -> tuple[dict[str, tuple[str, ...]], str]:
-    """The traces by name, and the name of the one that begins with the argument, or "".
+) -> tuple[dict[str, list[int]], str]:
+    """The operations' numbers by trace, and the name of the trace of the argument, or "".
 
     The first trace receives the argument, and the last one answers. A core starts the last one, so
     it has an operation: application time is between the two.
@@ -165,18 +190,33 @@ def _traces(
     for chain in received[1:]:
         if chain is not last:
             left = ", ".join(operations[index].call for index in chain)
-            notes.append(f"left out: {left}: another trace already begins with the argument")
+            notes.append(
+                f"left out: {left}: another trace already begins with the argument; the time is"
+                " application time"
+            )
     if not first:
         why = "the trace that gets the argument sends" if received else "no recorded call gets it"
         notes.append(f"the first trace receives the argument by TCP alone: {why}")
-    calls = [operation.accelerator for operation in operations]
     receive, respond = f"{name}_receive", f"{name}_respond"
-    found: dict[str, tuple[str, ...]] = {receive: ("TCP", *(calls[index] for index in first))}
     middle = [chain for chain in chains if chain is not last and chain not in received]
-    for number, chain in enumerate(middle, 1):
-        found[f"{name}_{number}"] = tuple(calls[index] for index in chain)
-    found[respond] = (*(calls[index] for index in last), "TCP")
+    found = {receive: first}
+    found.update((f"{name}_{number}", chain) for number, chain in enumerate(middle, 1))
+    found[respond] = last
     return found, (receive if first else respond) if received else ""
+
+
+def _calls(
+    chains: Mapping[str, Sequence[int]], operations: Sequence[Operation]
+) -> dict[str, tuple[str, ...]]:
+    """The accelerators of each trace. The first trace begins with TCP, and the last ends so."""
+    calls = {
+        trace: tuple(operations[index].accelerator for index in chain)
+        for trace, chain in chains.items()
+    }
+    receive, *_, respond = calls
+    calls[receive] = ("TCP", *calls[receive])
+    calls[respond] = (*calls[respond], "TCP")
+    return calls
 
 
 def _chains(operations: Sequence[Operation]) -> list[list[int]]:
@@ -191,12 +231,17 @@ def _chains(operations: Sequence[Operation]) -> list[list[int]]:
     return chains
 
 
-def _cost(call: str, operations: Sequence[Operation]) -> dict[str, float]:
-    """The cost of `call`: a time for each message, and one for each byte if sizes differ."""
+def _cost(call: str, recordings: Sequence[Recording]) -> dict[str, float]:
+    """The cost of `call`: a time for each message, and one for each byte if sizes differ.
+
+    The size is that of the trace's message, by which a simulation multiplies the time for a byte.
+    """
     found = [
-        (operation.message_bytes, operation.time_ns)
-        for operation in operations
-        if operation.accelerator == call
+        (_largest(recording.operations, chain), recording.operations[index].time_ns)
+        for recording in recordings
+        for chain in _chains(recording.operations)
+        for index in chain
+        if recording.operations[index].accelerator == call
     ]
     sizes = [float(size) for size, _ in found]
     times = [float(ns) for _, ns in found]
