@@ -518,8 +518,8 @@ impl OperationPlan {
     }
 }
 
-/// The operations of a chain, by [`slot`]. A trace off the common path has no cost of its own, so its
-/// operations have the typical cost.
+/// The operations of a chain, by [`slot`]. Those off the common path have the costs that are stated
+/// for the service, or else typical ones.
 fn operations(
     place: &Place,
     service: &ServiceProfile,
@@ -542,7 +542,7 @@ fn operations(
                     payload: operation.payload,
                 });
                 let typical = || {
-                    let cost = profile.typical_cost(accel)?;
+                    let cost = service.cost_off_path(place, trace, accel, profile)?;
                     let payload = None;
                     Some(OperationPlan { cost, payload })
                 };

@@ -5,15 +5,15 @@ use accelflow_parameters::{Refusal, quoted};
 use accelflow_trace::{Accel, Image};
 use accelflow_units::{Bytes, Time};
 
-use super::kinds::{typical, unpriced};
+use super::kinds::{of_kinds, typical, unpriced};
 use super::tree::{CpuTime, Phase, Service, Workload};
 use super::values::{
     Arrivals, ArrivalsPreset, Costs, Duration, OperationCost, Sizes, SizesPreset, Wait,
 };
 use crate::arrivals::{ASSUMED_DWELL, ArrivalProcess, ArrivalsError, Modulation, RateTable};
 use crate::profile::{
-    Cost, PaperOptions, Profile, Recording, RecordingOptions, RemoteWaits, StatedCost, StatedCosts,
-    StatedCostsError, WaitDistribution,
+    PaperOptions, PaperProfileError, Profile, Recording, RecordingOptions, RemoteWaits, StatedCost,
+    StatedCosts, StatedCostsError, WaitDistribution,
 };
 use crate::services;
 use crate::sizes::{LogNormal, PayloadSizes, QuantileTable, SizeDistribution, SizePreset};
@@ -210,14 +210,11 @@ impl Workload {
     ) -> Result<Profile, Refusal> {
         let kinds = self.kind_costs(image)?;
         let parts = paths.iter().map(|path| {
-            let options = paper(tcp_cost_ns, typical(&kinds, path, sizes));
-            Profile::paper_like(std::slice::from_ref(path), reference, image, &options).map_err(
-                |error| {
-                    let allowed = format!("must fit the service: {error}");
-                    let place = format!("costs of {}", path.name());
-                    unpriced(&error).unwrap_or_else(|| Refusal::new(place, "paper", allowed))
-                },
-            )
+            of_paper(path, reference, image, sizes, &kinds, tcp_cost_ns).map_err(|error| {
+                let allowed = format!("must fit the service: {error}");
+                let place = format!("costs of {}", path.name());
+                unpriced(&error).unwrap_or_else(|| Refusal::new(place, "paper", allowed))
+            })
         });
         let parts = parts.collect::<Result<Vec<_>, _>>()?;
         Ok(Profile::together(parts, waits.clone()))
@@ -284,9 +281,8 @@ impl Workload {
             let part = match own.or(self.defaults.costs.as_ref()) {
                 None | Some(Costs::Paper { .. }) => {
                     let tcp_ns = own.and_then(Costs::tcp_cost_ns).unwrap_or(tcp_cost_ns);
-                    let options = paper(tcp_ns, typical(&kinds, path, sizes));
-                    let read = Profile::paper_like(one, reference, image, &options);
-                    read.map_err(|error| unpriced(&error).unwrap_or_else(|| refuse(&error)))?
+                    let made = of_paper(path, reference, image, sizes, &kinds, tcp_ns);
+                    made.map_err(|error| unpriced(&error).unwrap_or_else(|| refuse(&error)))?
                 }
                 Some(Costs::Recording { text, .. }) => {
                     let text = text.as_deref().unwrap_or_default();
@@ -318,13 +314,23 @@ impl Workload {
     }
 }
 
-/// The paper's shares, where TCP costs a core `tcp_ns` and custom accelerators cost `kinds`.
-fn paper(tcp_ns: f64, kinds: Vec<Option<Cost>>) -> PaperOptions {
-    PaperOptions {
+/// The costs of the service `path` by the paper's shares, where TCP costs a core `tcp_ns`, and
+/// custom accelerators cost what `kinds` states.
+fn of_paper(
+    path: &services::Service,
+    reference: &[services::Service],
+    image: &Image,
+    sizes: &PayloadSizes,
+    kinds: &[Option<StatedCost>],
+    tcp_ns: f64,
+) -> Result<Profile, PaperProfileError> {
+    let options = PaperOptions {
         tcp_cost: Time::from_ns_f64(tcp_ns),
-        kinds,
+        kinds: typical(kinds, path, sizes),
         ..PaperOptions::default()
-    }
+    };
+    let made = Profile::paper_like(std::slice::from_ref(path), reference, image, &options)?;
+    Ok(made.with_stated(image, &of_kinds(kinds), sizes)?)
 }
 
 /// Refuses application logic without a time, since stated costs do not include it.
@@ -390,8 +396,8 @@ impl Costs {
             ns_per_byte: cost.ns_per_byte,
             relative_error: cost.relative_error,
         };
-        let mut costs = [None; Accel::MOST];
-        for accel in Accel::EVERY {
+        let mut costs = of_kinds(kinds);
+        for accel in Accel::ALL {
             let stated = match accel {
                 Accel::Tcp => tcp,
                 Accel::Encr => encr,
@@ -402,11 +408,7 @@ impl Costs {
                 Accel::Cmp => cmp,
                 Accel::Dcmp => dcmp,
                 Accel::Ldb => ldb,
-                own => {
-                    let number = own.custom_number().and_then(|number| kinds.get(number));
-                    costs[own.index()] = number.copied().flatten();
-                    continue;
-                }
+                _ => continue,
             };
             costs[accel.index()] = stated.as_ref().map(cost);
         }

@@ -1,11 +1,11 @@
 //! Costs of custom accelerators.
 
 use accelflow_parameters::{Refusal, quoted};
-use accelflow_trace::Image;
+use accelflow_trace::{Accel, Image};
 
 use super::tree::Workload;
 use super::values::KindCost;
-use crate::profile::{Cost, PaperProfileError, StatedCost};
+use crate::profile::{Cost, PaperProfileError, StatedCost, StatedCosts};
 use crate::services;
 use crate::sizes::{MessagePlace, PayloadSizes};
 
@@ -23,6 +23,17 @@ pub(super) fn typical(
     let mean = sizes.distribution(path.name(), first).mean();
     let costs = kinds.iter().map(|cost| cost.map(|cost| cost.at_mean(mean)));
     costs.collect()
+}
+
+/// The costs of the custom accelerators alone, by [`Accel::index`]. `kinds` has them by number.
+pub(super) fn of_kinds(kinds: &[Option<StatedCost>]) -> StatedCosts {
+    let mut costs = [None; Accel::MOST];
+    for accel in Accel::EVERY {
+        let number = accel.custom_number();
+        let cost = number.and_then(|number| kinds.get(number));
+        costs[accel.index()] = cost.copied().flatten();
+    }
+    costs
 }
 
 /// The refusal of a custom accelerator whose cost is not stated.

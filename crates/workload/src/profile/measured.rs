@@ -182,6 +182,7 @@ impl Reader<'_> {
             phases,
             requests: RecordedRequests::default(),
             drawn: self.drawn()?,
+            stated: Vec::new(),
         };
         let app = self.unmeasured_app_time(&profile);
         for (phase, recorded) in profile.phases.iter_mut().zip(recorded) {

@@ -6,7 +6,7 @@ use accelflow_units::{Bytes, Time};
 
 use super::cost::Cost;
 use super::number::{ProfileParameter, number};
-use super::services::{Drawn, OperationProfile, PhaseProfile, Profile, ServiceProfile};
+use super::services::{ChainCosts, Drawn, OperationProfile, PhaseProfile, Profile, ServiceProfile};
 use super::waits::RemoteWaits;
 use crate::services::{ChainWalk, PhaseWalk, RecordedRequests, Service, ServiceError};
 use crate::sizes::{MessagePlace, PayloadSizes};
@@ -74,16 +74,17 @@ impl Profile {
         costs: &StatedCosts,
         sizes: &PayloadSizes,
     ) -> Result<Profile, StatedCostsError> {
+        let stated = stated_by_chain(service, image, costs, sizes)?;
         let mut phases = Vec::new();
-        for (phase, walk) in service.walk(image)?.into_iter().enumerate() {
+        for (walk, stated) in service.walk(image)?.into_iter().zip(&stated) {
             let PhaseWalk::Traces(chains) = walk else {
                 phases.push(PhaseProfile::Cpu(Time::ZERO));
                 continue;
             };
-            let priced = chains.into_iter().enumerate().map(|(chain, walk)| {
-                let place = (phase as u16, chain as u16);
-                priced(walk, place, service, image, costs, sizes)
-            });
+            let priced = chains
+                .into_iter()
+                .zip(stated)
+                .map(|(walk, stated)| priced(walk, service, image, stated));
             phases.push(PhaseProfile::Traces(priced.collect::<Result<_, _>>()?));
         }
         let profile = ServiceProfile {
@@ -91,6 +92,7 @@ impl Profile {
             phases,
             requests: RecordedRequests::default(),
             drawn: Drawn::default(),
+            stated,
         };
         let name = service.name();
         let parameters = image.accelerators().flat_map(|accel| {
@@ -107,6 +109,35 @@ impl Profile {
             *typical = typical.or(stated);
         }
         Ok(made)
+    }
+
+    /// Gives the services' accelerator calls the costs that `costs` states, for messages of their
+    /// own sizes, and leaves other costs as they are. `sizes` has the sizes of messages, and `image`
+    /// the traces.
+    ///
+    /// # Errors
+    /// The errors of [`Service::walk`].
+    pub fn with_stated(
+        mut self,
+        image: &Image,
+        costs: &StatedCosts,
+        sizes: &PayloadSizes,
+    ) -> Result<Profile, ServiceError> {
+        for profile in &mut self.services {
+            profile.stated = stated_by_chain(&profile.service, image, costs, sizes)?;
+            for (phase, stated) in profile.phases.iter_mut().zip(&profile.stated) {
+                let PhaseProfile::Traces(chains) = phase else {
+                    continue;
+                };
+                for (operations, stated) in chains.iter_mut().zip(stated) {
+                    for one in operations {
+                        let own = stated.cost(&one.operation.trace, one.operation.accel);
+                        one.cost = own.unwrap_or(one.cost);
+                    }
+                }
+            }
+        }
+        Ok(self)
     }
 
     /// Combines the cost profiles `parts` into one profile of all their services, in order. `waits`
@@ -181,32 +212,55 @@ const FIRST: MessagePlace = MessagePlace {
     trace: 0,
 };
 
-fn priced(
-    walk: ChainWalk,
-    (phase, chain): (u16, u16),
+/// The costs of a service's operations by phase and chain; no chains for application logic.
+fn stated_by_chain(
     service: &Service,
     image: &Image,
     costs: &StatedCosts,
     sizes: &PayloadSizes,
+) -> Result<Vec<Vec<ChainCosts>>, ServiceError> {
+    let at = |phase: usize, chain: usize, trace: usize| {
+        let place = MessagePlace {
+            phase: phase as u16,
+            chain: chain as u16,
+            trace: trace as u16,
+        };
+        let mean = sizes.distribution(service.name(), place).mean();
+        costs.map(|cost| cost.map(|cost| cost.at_mean(mean)))
+    };
+    let walks = service.walk(image)?.into_iter().enumerate();
+    let phases = walks.map(|(phase, walk)| {
+        let PhaseWalk::Traces(chains) = walk else {
+            return Vec::new();
+        };
+        let chains = chains.into_iter().enumerate().map(|(chain, walk)| {
+            let named = walk.traces.into_iter().enumerate();
+            ChainCosts {
+                traces: named
+                    .map(|(trace, name)| (name, at(phase, chain, trace)))
+                    .collect(),
+                // A trace off the path is never the first one of its chain.
+                others: at(phase, chain, 1),
+            }
+        });
+        chains.collect()
+    });
+    Ok(phases.collect())
+}
+
+fn priced(
+    walk: ChainWalk,
+    service: &Service,
+    image: &Image,
+    stated: &ChainCosts,
 ) -> Result<Vec<OperationProfile>, StatedCostsError> {
-    let traces = walk.traces;
     let operations = walk.operations.into_iter().map(|operation| {
         let accel = operation.accel;
         let missing = || StatedCostsError::Missing {
             service: service.name().to_owned(),
             accel: image.accel_name(accel).to_owned(),
         };
-        let trace = traces
-            .iter()
-            .position(|trace| *trace == operation.trace)
-            .unwrap_or(0) as u16;
-        let place = MessagePlace {
-            phase,
-            chain,
-            trace,
-        };
-        let mean = sizes.distribution(service.name(), place).mean();
-        let cost = costs[accel.index()].ok_or_else(missing)?.at_mean(mean);
+        let cost = stated.cost(&operation.trace, accel).ok_or_else(missing)?;
         Ok(OperationProfile {
             operation,
             cost,

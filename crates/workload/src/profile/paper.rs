@@ -220,6 +220,7 @@ impl Profile {
                 phases: phases.collect::<Result<_, _>>()?,
                 requests: RecordedRequests::default(),
                 drawn: Drawn::default(),
+                stated: Vec::new(),
             })
         });
         let profiles = profiles.collect::<Result<_, PaperProfileError>>()?;

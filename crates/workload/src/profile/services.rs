@@ -6,7 +6,7 @@ use accelflow_units::Time;
 use super::cost::{Cost, Payload};
 use super::number::ProfileParameter;
 use super::waits::{RemoteWaits, WaitDistribution};
-use crate::services::{Operation, RecordedRequests, Service};
+use crate::services::{Operation, Place, RecordedRequests, Service};
 
 /// One accelerator call of a service, with its cost and payload sizes.
 #[derive(Clone, Debug, PartialEq)]
@@ -55,6 +55,26 @@ pub(super) struct Drawn {
     pub(super) outside: OutsideTimes,
 }
 
+/// The stated costs of one chain's accelerator calls, for calls off the most common path, too. Costs
+/// are indexed by [`Accel::index`]; `None` for costs that are not stated.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct ChainCosts {
+    /// The names of the traces on the most common path, in order, each with the costs for a message
+    /// of the size that this trace's message has.
+    pub(super) traces: Vec<(String, [Option<Cost>; Accel::MOST])>,
+    /// The costs in all other traces.
+    pub(super) others: [Option<Cost>; Accel::MOST],
+}
+
+impl ChainCosts {
+    /// The cost of a call of `accel` by the trace `trace`; `None` if it is not stated.
+    pub(super) fn cost(&self, trace: &str, accel: Accel) -> Option<Cost> {
+        let mut own = self.traces.iter().filter(|(name, _)| name == trace);
+        let costs = own.next().map_or(&self.others, |(_, costs)| costs);
+        costs[accel.index()]
+    }
+}
+
 /// A service with the costs of its accelerator calls and of its application logic, as times on a
 /// core.
 #[derive(Clone, Debug, PartialEq)]
@@ -63,6 +83,8 @@ pub struct ServiceProfile {
     pub(super) phases: Vec<PhaseProfile>,
     pub(super) requests: RecordedRequests,
     pub(super) drawn: Drawn,
+    /// The stated costs by phase and chain; no phases, or no chains of a phase, without such costs.
+    pub(super) stated: Vec<Vec<ChainCosts>>,
 }
 
 impl ServiceProfile {
@@ -111,7 +133,7 @@ impl ServiceProfile {
     /// Returns the call of accelerator `accel` by the trace `trace`, with its cost. `phase` and
     /// `chain` are the indices of the phase and of the chain in the phase. `receives` is true for a
     /// call of TCP that receives a message. `None` if the call is not on the service's most common
-    /// path; [`Profile::typical_cost`] has a cost for such calls.
+    /// path; [`ServiceProfile::cost_off_path`] has the cost of such calls.
     ///
     /// If the trace calls the accelerator more than once, returns the first call. No trace of the
     /// AccelFlow paper does so.
@@ -130,6 +152,23 @@ impl ServiceProfile {
             let call = &operation.operation;
             call.accel == accel && call.receives == receives && call.trace == trace
         })
+    }
+
+    /// Returns the cost of accelerator `accel` for a call by the trace `trace`, in the chain at
+    /// `place`, that is not on the service's most common path. It is the cost that the workload
+    /// file states for this service, or else the typical cost in `profile`
+    /// ([`Profile::typical_cost`]); `None` without both.
+    pub fn cost_off_path(
+        &self,
+        place: &Place,
+        trace: &str,
+        accel: Accel,
+        profile: &Profile,
+    ) -> Option<Cost> {
+        let chains = self.stated.get(place.phase);
+        let chain = chains.and_then(|chains| chains.get(place.chain));
+        let own = chain.and_then(|chain| chain.cost(trace, accel));
+        own.or_else(|| profile.typical_cost(accel))
     }
 
     /// Returns the total time of application logic of one invocation, on a core.
@@ -200,7 +239,7 @@ impl Profile {
     }
 
     /// Returns the cost of accelerator `accel` for calls that are not on the most common path of
-    /// their service. Its mean, and the share of this mean that depends on the payload's size, are
+    /// their service, if the service's own cost is not stated. Its mean, and the share of this mean that depends on the payload's size, are
     /// averages over all calls of `accel` on the most common paths of all services. If there are no
     /// such calls, returns the cost that the paper or the workload file gives for the operation.
     /// `None` if there is neither, as for an accelerator that no call in a recording uses.
