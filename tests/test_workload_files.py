@@ -279,7 +279,10 @@ def test_unreadable_files_are_refused_with_the_place(shop: Path) -> None:
     assert "sizes.histogram[0] = 0: must be from 1 to" in refusal(
         "sizes.csv", "size_bytes,count\n0,1\n"
     )
-    assert "must be 'trace NAME:'" in refusal("more.txt", "Ser\n")
+    assert refusal("more.txt", "# ours\nSer\n").startswith(
+        f"{shop}:9:8: traces[1].file = 'more.txt': must be the text of traces: line 2: statement ="
+        " 'Ser': must be 'trace NAME:'"
+    )
     assert "must be the path of an existing Python file" in refusal("build.py", None)
     failed = "must be a module that builds its traces without an error: ZeroDivisionError"
     assert failed in refusal("build.py", "1 / 0\n")

@@ -34,6 +34,9 @@ use crate::source::{self, Node, Nodes, SourceError};
 /// The largest number of lines in a text that describes traces.
 pub const MAX_TEXT_LINES: usize = 100_000;
 
+/// The longest part of a line that messages show, in characters.
+const MAX_SHOWN: usize = 100;
+
 /// The deepest nesting of branches, forks and joins.
 const MAX_DEPTH: usize = 64;
 
@@ -140,18 +143,16 @@ pub fn parse(text: &str) -> Result<Vec<(String, Nodes)>, TextError> {
     let mut kinds = Kinds::default();
     let mut rest = lines.as_slice();
     while let Some((head, below)) = rest.split_first() {
-        if let Some(declared) = head.text.strip_prefix("kind ") {
-            let kind = declaration(head, declared)?;
+        let (word, after) = head.first_word();
+        if word == "kind" {
+            let kind = declaration(head, after)?;
             kinds.declare(kind).map_err(|error| head.error(error))?;
             rest = below;
             continue;
         }
-        let name = head
-            .text
-            .strip_prefix("trace ")
-            .and_then(|name| name.strip_suffix(':'));
+        let name = after.strip_suffix(':').filter(|_| word == "trace");
         let Some(name) = name.map(str::trim) else {
-            return Err(head.error(TextCause::NoTrace(head.text.to_owned())));
+            return Err(head.error(TextCause::NoTrace(head.shown())));
         };
         let (body, others) = indented(below, head.indent);
         traces.push((name.to_owned(), nodes(body, 0, &kinds)?));
@@ -197,7 +198,7 @@ fn listed(declared: &[String]) -> String {
 
 /// Parses a declaration. `text` is the rest of the line after `kind`.
 fn declaration(line: &Line<'_>, text: &str) -> Result<Kind, TextError> {
-    let wrong = || line.error(TextCause::Declaration(line.text.to_owned()));
+    let wrong = || line.error(TextCause::Declaration(line.shown()));
     let (head, yields) = match text.split_once(" yields ") {
         Some((head, yields)) => (head, yields.split(',').collect()),
         None => (text, Vec::new()),
@@ -266,6 +267,8 @@ pub fn has_parts(nodes: &[Node]) -> bool {
 
 fn lines(text: &str) -> Result<Vec<Line<'_>>, TextError> {
     let mut lines = Vec::new();
+    // Some editors begin a file with a byte order mark.
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     for (index, whole) in text.lines().enumerate() {
         let number = index + 1;
         let content = without_comment(whole);
@@ -320,7 +323,22 @@ fn split_hint(text: &str) -> (&str, Option<&str>) {
     }
 }
 
-impl Line<'_> {
+impl<'t> Line<'t> {
+    /// The first word, and the rest without the space around it.
+    fn first_word(&self) -> (&'t str, &'t str) {
+        let split = self.text.split_once(char::is_whitespace);
+        let (word, rest) = split.unwrap_or((self.text, ""));
+        (word, rest.trim())
+    }
+
+    /// The line for messages, cut off if it is long.
+    fn shown(&self) -> String {
+        match self.text.char_indices().nth(MAX_SHOWN) {
+            Some((end, _)) => format!("{}...", &self.text[..end]),
+            None => self.text.to_owned(),
+        }
+    }
+
     fn error(&self, cause: impl Into<TextCause>) -> TextError {
         TextError {
             line: self.number,
@@ -344,10 +362,9 @@ fn nodes(lines: &[Line<'_>], depth: usize, kinds: &Kinds) -> Result<Nodes, TextE
             return Err(line.error(TextCause::Deep));
         }
         if line.indent != indent {
-            return Err(line.error(TextCause::Indented(line.text.to_owned())));
+            return Err(line.error(TextCause::Indented(line.shown())));
         }
-        let (word, after) = line.text.split_once(' ').unwrap_or((line.text, ""));
-        let after = after.trim();
+        let (word, after) = line.first_word();
         let (arms, others) = indented(below, line.indent);
         let mut has_arms = true;
         match word {
@@ -374,7 +391,7 @@ fn nodes(lines: &[Line<'_>], depth: usize, kinds: &Kinds) -> Result<Nodes, TextE
 
 /// The nodes of a line that has no arms.
 fn plain(line: &Line<'_>, word: &str, after: &str, kinds: &Kinds) -> Result<Nodes, TextError> {
-    let unknown = || line.error(TextCause::Unknown(line.text.to_owned()));
+    let unknown = || line.error(TextCause::Unknown(line.shown()));
     let one_word = !after.is_empty() && !after.contains(char::is_whitespace);
     match word {
         "notify" if after.is_empty() => Ok(vec![Node::Notify]),
@@ -413,7 +430,7 @@ fn branch(
     let expected = match hint.map(str::trim) {
         Some("true)") => Some(true),
         Some("false)") => Some(false),
-        Some(_) => return Err(line.error(TextCause::Hint(line.text.to_owned()))),
+        Some(_) => return Err(line.error(TextCause::Hint(line.shown()))),
         None => None,
     };
     let condition = condition.trim();
@@ -423,11 +440,11 @@ fn branch(
         let arm = match head.text {
             "on true:" => &mut on_true,
             "on false:" => &mut on_false,
-            other => return Err(head.error(TextCause::BranchArm(other.to_owned()))),
+            _ => return Err(head.error(TextCause::BranchArm(head.shown()))),
         };
         let (body, others) = indented(below, head.indent);
         if arm.is_some() {
-            return Err(head.error(TextCause::BranchArm(head.text.to_owned())));
+            return Err(head.error(TextCause::BranchArm(head.shown())));
         }
         *arm = Some(nodes(body, depth + 1, kinds)?);
         rest = others;
@@ -456,7 +473,7 @@ fn numbered_arms(
     while let Some((head, below)) = rest.split_first() {
         let number = arms.len() + 1;
         if head.text != format!("arm {number}:") {
-            let found = head.text.to_owned();
+            let found = head.shown();
             return Err(head.error(TextCause::Arm {
                 found,
                 number,

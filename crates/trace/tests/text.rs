@@ -115,3 +115,17 @@ fn errors_name_the_line() {
     }
     assert!(said(&deep).contains("must nest at most 64 levels deep"));
 }
+
+#[test]
+fn words_may_be_separated_by_tabs_and_a_file_may_begin_with_a_byte_order_mark() {
+    let spaced = "kind Seal yields size number\ntrace a:\n  TCP Seal\n  tail b\ntrace b:\n  TCP\n";
+    let tabbed = "\u{feff}kind\tSeal yields size number\ntrace\ta:\n\tTCP\tSeal\n\ttail\tb\ntrace b:\n\tTCP\n";
+    assert_eq!(text::parse(tabbed), text::parse(spaced));
+    assert!(text::parse(spaced).is_ok());
+}
+
+#[test]
+fn messages_show_the_beginning_of_long_lines() {
+    let said = text::parse(&"x".repeat(1_000_000)).unwrap_err().to_string();
+    assert!(said.contains("xxx...': must be 'trace NAME:'") && said.len() < 300);
+}

@@ -121,7 +121,16 @@ impl Files<'_> {
                 let bytes = self.read(file, &place)?;
                 match bytes.starts_with(&MAGIC) {
                     true => stored(&bytes, file, &place),
-                    false => self.text(file, &place),
+                    false => {
+                        let source = self.text(file, &place)?;
+                        text::parse(&source).map_err(|error| {
+                            let (line, cause) = (error.line, error.cause);
+                            let allowed =
+                                format!("must be the text of traces: line {line}: {cause}");
+                            Refusal::new(place, quoted(file), allowed)
+                        })?;
+                        Ok(source)
+                    }
                 }
             }
         }
