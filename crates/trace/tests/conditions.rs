@@ -165,6 +165,7 @@ fn bytes_bits_and_texts_are_read_from_the_payload() {
     assert_eq!(holds("out[7:15] == -2"), Ok(true), "two's complement");
     assert_eq!(holds("out[4][7] == 1 and out[4][6] == 0"), Ok(true));
     assert_eq!(holds("out['n'][0] and not out['n'][1]"), Ok(true));
+    assert_eq!(holds("n[0] and not n[1] and n[2] == 1"), Ok(true));
     assert_eq!(holds("out[0:4] == 'RIFF'"), Ok(true));
     assert_eq!(holds("'RIFX' != out[0:4]"), Ok(true));
     assert_eq!(holds("out['method'] == 'Login'"), Ok(true));
@@ -183,6 +184,8 @@ fn unreadable_fields_of_payloads_are_refused() {
     assert!(said("out[0:9]").contains("an integer must have at most 8"));
     assert!(said("out[4][8]").contains("0 (the lowest) to 7"));
     assert!(said("out['n'][64]").contains("0 (the lowest) to 63"));
+    assert!(said("n[64]").contains("0 (the lowest) to 63"));
+    assert!(said("n['m']").contains("only 'out' can, as in out['hit']"));
     assert!(said("(n + 1)[0]").contains("an index of a bit, [N], must follow a field or bytes"));
     assert!(said("out[0:4] == 'RIF'").contains("has 3 bytes: must have 4 bytes, as out[0:4]"));
     assert!(said(&format!("n == '{}'", "x".repeat(65))).contains("at most 64 bytes"));

@@ -41,7 +41,7 @@ def branch(
     - integer fields that an accelerator has extracted: ``out['name']``, or just ``name``;
     - bytes of the payload as an unsigned integer, most significant first: ``out[4]``, ``out[4:6]``
       (up to 8 bytes; 8 are in two's complement);
-    - bits of either, 0 the lowest: ``out['flags'][3]``, ``out[4][7]``;
+    - bits of either, 0 the lowest: ``out['flags'][3]`` or ``flags[3]``, ``out[4][7]``;
     - texts, with ``==`` and ``!=``: ``out['method'] == 'Login'``, ``out[0:4] == 'RIFF'``;
     - comparisons, ``+ - << >> & | ^``, ``and``, ``or``, ``not`` and parentheses. Integers have 64
       bits and wrap around; a shift takes the lowest six bits of its count.

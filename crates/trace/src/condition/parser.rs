@@ -181,7 +181,9 @@ impl Parser<'_> {
             },
             Token::Name(name) if name == "out" && self.take(&Token::OpenIndex) => self.index(),
             Token::Name(name) => {
-                if let Some((at, Token::OpenIndex)) = self.peek() {
+                // A number in brackets is a bit of the field.
+                let is_bit = matches!(self.tokens.get(self.next + 1), Some((_, Token::Int(_))));
+                if let (Some((at, Token::OpenIndex)), false) = (self.peek(), is_bit) {
                     let message =
                         format!("'{name}' cannot be indexed: only 'out' can, as in out['hit']");
                     return Err(self.error(at, message));
