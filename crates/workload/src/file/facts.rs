@@ -1,27 +1,28 @@
 //! Checks of the facts that a workload's file states: missing ones, and impossible values.
 
 use accelflow_parameters::Refusal;
-use accelflow_trace::{Binary, Expr, Image};
+use accelflow_trace::{Binary, Expr, Image, Operand};
 
 use super::tree::{Phase, Service, Workload};
 use crate::services;
 
 impl Workload {
-    /// Refuses facts other than 0 and 1 of fields that branches of `image` test as bits.
+    /// Refuses facts that payloads cannot have: other values than 0 and 1 of a bit, or beside odds,
+    /// and values that bytes do not have.
     ///
     /// # Errors
     /// [`Refusal`] of the first such fact.
-    pub(super) fn check_bits(&self, image: &Image) -> Result<(), Refusal> {
+    pub(super) fn check_facts(&self, image: &Image) -> Result<(), Refusal> {
         for (index, service) in self.services.iter().enumerate() {
             for (path, chain) in service.placed_chains(&format!("services[{index}]")) {
                 for (trace, fields) in &chain.facts {
-                    let wrong = fields
-                        .iter()
-                        .find(|(field, value)| !matches!(value, 0 | 1) && is_bit(image, field));
-                    if let Some((field, value)) = wrong {
-                        let place = format!("{path}.facts.{trace}.{field}");
-                        let allowed = "must be 0 or 1: branches test it as a bit";
-                        return Err(Refusal::new(place, value, allowed));
+                    for (field, value) in fields {
+                        let odds = chain.odds.get(trace);
+                        let drawn = odds.is_some_and(|fields| fields.contains_key(field));
+                        if let Some(allowed) = impossible(image, field, *value, drawn) {
+                            let place = format!("{path}.facts.{trace}.{field}");
+                            return Err(Refusal::new(place, value, allowed));
+                        }
                     }
                 }
             }
@@ -114,6 +115,30 @@ fn condition(fact: &services::MissingFact) -> String {
         true => String::new(),
         false => format!(" (if {})", given.join(" and ")),
     }
+}
+
+/// What the fact `field` must be if payloads cannot have `value`; `None` if they can. `drawn` says
+/// whether odds draw the fact for each request.
+fn impossible(image: &Image, field: &str, value: i64, drawn: bool) -> Option<String> {
+    if matches!(value, 0 | 1) {
+        return None;
+    }
+    if is_bit(image, field) {
+        return Some("must be 0 or 1: branches test it as a bit".to_owned());
+    }
+    if drawn {
+        return Some("must be 0 or 1, since odds is the probability that it is 1".to_owned());
+    }
+    let Some(Operand::Bytes(span)) = Operand::parse(field) else {
+        return None;
+    };
+    // Eight bytes are a signed integer, which has all values.
+    let bits = u32::try_from(8 * span.length())
+        .ok()
+        .filter(|bits| *bits < 64)?;
+    let most = (1_i64 << bits) - 1;
+    let is_possible = (0..=most).contains(&value);
+    (!is_possible).then(|| format!("must be from 0 to {most}, as these bytes of a payload are"))
 }
 
 /// Whether at least one branch of `image` tests `field`, and all that do test it as a bit: by

@@ -95,11 +95,12 @@ impl Workload {
     ///
     /// # Errors
     /// [`Refusal`] for the first value that does not fit `image`: a chain that cannot run, the wait
-    /// of an unknown trace, a fact that is neither 0 nor 1 although branches test it only by itself
-    /// or for equality with 0 or 1, or a call of a service by a chain that waits for no answer.
+    /// of an unknown trace, a fact that is neither 0 nor 1 although it has odds, or although branches
+    /// test it only by itself or for equality with 0 or 1, a fact that bytes of a payload cannot
+    /// be, or a call of a service by a chain that waits for no answer.
     pub fn check_traces(&self, image: &Image) -> Result<Vec<String>, Refusal> {
         self.check_waits(image)?;
-        self.check_bits(image)?;
+        self.check_facts(image)?;
         let mut warnings = Vec::new();
         let paths = self.paths().map_err(|error| self.refusal(error, image))?;
         for (index, (path, service)) in paths.iter().zip(&self.services).enumerate() {
