@@ -1,10 +1,11 @@
 """The functions from which traces are built: `seq`, `branch`, `trans`, `fork`, `join`, `tail`."""
 
 from collections.abc import Iterable, Iterator
+from types import NoneType
 from typing import TypeAlias
 
 from accelflow import _native
-from accelflow.errors import refused
+from accelflow.errors import instance_of, refused
 
 #: One element of a trace; immutable, comparable and hashable.
 Node: TypeAlias = _native.TraceNode
@@ -50,12 +51,15 @@ def branch(
     trace is too long for a word, the unlikely arm is the first to get a word of its own.
 
     Raises TraceError for a malformed condition; `position` is the index of the wrong character.
+    Raises InputError for a condition or a `likely` of another type.
     Building the trace refuses a field that no accelerator before the branch yields: RPC yields
     ``message_type``, ``seqid``, ``compressed``, ``exception`` and the texts ``service`` and
     ``method``; Dser the fields of the message.
 
     Source: AccelFlow, sections IV.A and V.4.
     """
+    instance_of("condition_op", condition_op, (str,), "the text of a condition")
+    instance_of("likely", likely, (bool, NoneType), "True, False or None")
     return _native.trace_branch(condition_op, seq(on_true), seq(on_false), likely)
 
 
@@ -64,10 +68,12 @@ def trans(src: str, dst: str) -> Node:
 
     Formats are ``str`` or ``string`` (protocol data), ``JSON`` and ``BSON``, in upper or lower
     case. The output dispatcher of the previous accelerator changes the format. Raises TraceError
-    for an unknown format, and for two equal ones.
+    for an unknown format, and for two equal ones, and InputError for a format that is not text.
 
     Source: AccelFlow, sections V.2 and V.4.
     """
+    instance_of("src", src, (str,), "str, JSON or BSON")
+    instance_of("dst", dst, (str,), "str, JSON or BSON")
     return _native.trace_trans(src, dst)
 
 
@@ -109,10 +115,11 @@ def tail(name: str) -> Node:
     """Return a tail: this trace ends, and the trace `name` of the trace memory follows.
 
     If the next trace begins with TCP, it waits there for a message. A trace called `name` may be
-    registered later.
+    registered later. Raises InputError for a name that is not text.
 
     Source: AccelFlow, section IV.A.
     """
+    instance_of("name", name, (str,), "the name of a trace")
     return _native.trace_tail(name)
 
 

@@ -5,10 +5,11 @@ addresses and keys, which is not secure. Peers in this process answer the trace'
 """
 
 from collections.abc import Callable, Sequence
+from types import NoneType
 from typing import Final, TypeAlias, TypeVar, overload
 
 from accelflow import _native
-from accelflow.errors import TraceError, instance_of, whole_number
+from accelflow.errors import TraceError, instance_of, refused, whole_number
 from accelflow.trace.kinds import EXECUTOR
 from accelflow.trace.traces import LIBRARY, Library
 
@@ -76,11 +77,15 @@ def run_trace(  # noqa: PLR0913 (settings, by name)
 
     Raises TraceError, with `reason`, `trace` and `step`, if the run fails. The payload is then
     unchanged, so the CPU can do the work: with `cpu_fallback`, no error is raised, and the result
-    of ``cpu_fallback(payload)`` is returned. Raises InputError for a payload of another type.
+    of ``cpu_fallback(payload)`` is returned. Raises InputError for values of other types.
 
     Source: AccelFlow, section V.4 and Listing 2.
     """
     payload = as_bytes(payload)
+    instance_of("connection", connection, (Connection, NoneType), "a Connection or None")
+    if cpu_fallback is not None and not callable(cpu_fallback):
+        raise refused("cpu_fallback", cpu_fallback, "must be a function of the payload, or None")
+    _check_call(call)
     try:
         runner = EXECUTOR if connection is None else connection
         return runner.run(memory(library, name), name, payload, call=call)
@@ -101,8 +106,10 @@ def memory(library: Library, name: str) -> _native.TraceImage:
     """Return a trace memory with the trace `name` of `library` and those that its tails lead to.
 
     Other traces of the library are included if all of them can be linked. Raises TraceError if
-    `name` is unknown or cannot be linked.
+    `name` is unknown or cannot be linked, and InputError for values of other types.
     """
+    instance_of("name", name, (str,), "the name of a trace")
+    instance_of("library", library, (Library,), "a trace Library")
     if library.service_name is not None and name not in library:
         # Says so if the trace is another service's.
         library.link_from(name)
@@ -110,6 +117,12 @@ def memory(library: Library, name: str) -> _native.TraceImage:
         return library.link()
     except TraceError:
         return library.link_from(name)
+
+
+def _check_call(call: object) -> None:
+    texts = isinstance(call, Sequence) and all(isinstance(text, str) for text in call)
+    if call is not None and (isinstance(call, str) or not texts):
+        raise refused("call", call, "must be a sequence of texts or None")
 
 
 def run_counters() -> tuple[int, dict[str, int]]:

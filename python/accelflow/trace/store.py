@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from accelflow import _native
-from accelflow.errors import TraceError
+from accelflow.errors import TraceError, instance_of
 from accelflow.files import write_whole
 from accelflow.trace.traces import LIBRARY, Library
 
@@ -41,8 +41,9 @@ def save(path: str | PathLike[str], traces: Image | Library = LIBRARY) -> None:
 
     An image is the content of a trace memory, such as :func:`load` returns. The file appears whole
     or not at all. Equal traces give equal bytes. Raises TraceError if the library does not link,
-    and OSError if the file cannot be written.
+    OSError if the file cannot be written, and InputError for other values than traces.
     """
+    instance_of("traces", traces, (Image, Library), "a trace Library or Image")
     image = traces.link() if isinstance(traces, _native.TraceLibrary) else traces
     data = image.to_bytes()
     write_whole(Path(path), lambda scratch: scratch.write_bytes(data))

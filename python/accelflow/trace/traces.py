@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from accelflow import _native
-from accelflow.errors import TraceError
+from accelflow.errors import TraceError, instance_of
 from accelflow.trace.nodes import Pipeline, Steps, seq
 
 #: Named traces that may refer to one another; safe to use from several threads.
@@ -51,7 +51,11 @@ class Trace:
     """
 
     def __init__(self, *, library: Library = LIBRARY) -> None:
-        """Make an empty trace that will be registered in `library`."""
+        """Make an empty trace that will be registered in `library`.
+
+        Raises InputError if `library` is not a library.
+        """
+        instance_of("library", library, (Library,), "a trace Library")
         self._library = library
         self._pipeline: Pipeline = ()
         self._warnings: tuple[str, ...] = ()
@@ -99,8 +103,10 @@ class Trace:
         """Register the trace in its library as `name`, by which runs and tails refer to it.
 
         Raises TraceError for an invalid name, for a trace that was not built, and for the name of a
-        different trace, unless `replace`. Registering the same trace again has no effect.
+        different trace, unless `replace`. Registering the same trace again has no effect. Raises
+        InputError for a name that is not text.
         """
+        instance_of("name", name, (str,), "the name of a trace")
         if not self._pipeline:
             error = TraceError(f"trace '{name}': build it before registering it")
             error.reason, error.trace = "not_built", name
