@@ -544,11 +544,6 @@ def packed(data: bytes) -> bytes:
 
 
 @offload
-def same(data: bytes) -> bytes:
-    return data
-
-
-@offload
 def again(data: bytes) -> bytes:
     return zlib.decompress(zlib.compress(zlib.compress(data)))
 
@@ -584,12 +579,6 @@ def test_the_simplest_functions_become_workloads_too(
     results = proposal.compare(orchestrators=["accelflow"], requests=100)
     (service,) = results["accelflow"].services
     assert service.completed > 0
-
-
-def test_a_function_without_operations_has_no_workload() -> None:
-    same(b"a")
-    with pytest.raises(InputError, match="operations recorded in the last call of same = 0: must"):
-        same.propose()
 
 
 def test_operations_on_the_argument_run_on_bytes_or_fall_back() -> None:

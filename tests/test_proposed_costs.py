@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
+from accelflow import InputError
 from accelflow.annotations.proposals import propose
 from accelflow.annotations.recording import Operation, Recording
 
@@ -72,3 +73,23 @@ def test_a_note_says_that_calls_have_other_operations() -> None:
     assert any("than the last one: 8 of 10" in note for note in proposal.notes)
     assert proposal.workload["services"][0]["app_us"] == APPLICATION_NS / 1e3
     assert not any("than the last" in note for note in propose("a", [cached], 1.0).notes)
+
+
+@pytest.mark.parametrize("accelerator", ["TCP", "LdB"])
+def test_functions_marked_as_tcp_or_load_balancing_are_left_out(accelerator: str) -> None:
+    pack = Operation("Cmp", "zlib.compress", 100, 50, 4_000, None, True)
+    marked = Operation(accelerator, "marked", 50, 50, 3_000, 0, False)
+    seal = Operation("Encr", "seal", 50, 60, 2_000, 1, False, True)
+    proposal = propose("made", [call([pack, marked, seal])] * 2, 10.0)
+    assert proposal.traces == {"made_receive": ("TCP", "Cmp"), "made_respond": ("Encr", "TCP")}
+    assert any(note.startswith("left out: marked:") for note in proposal.notes)
+    assert proposal.workload["services"][0]["app_us"] == 13.0
+    results = proposal.compare(orchestrators=["non_acc"], requests=100)
+    assert results["non_acc"]["made"].completed > 0
+    with pytest.raises(InputError, match="operations recorded in the last call of made = 0"):
+        propose("made", [call([marked])], 10.0)
+
+
+def test_a_function_without_operations_has_no_workload() -> None:
+    with pytest.raises(InputError, match="operations recorded in the last call of same = 0: must"):
+        propose("same", [call([])], 10.0)

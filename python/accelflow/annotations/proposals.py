@@ -27,6 +27,10 @@ TCP_NS: Final = 7_000.0
 #: The highest rate of a workload, in requests per second.
 _MOST_RPS: Final = 1e9
 
+#: Accelerators that a proposal has only where the rules of traces have them: TCP at the ends of the
+#: first and the last trace, and LdB nowhere, since it ends a trace.
+_LEFT_OUT: Final = frozenset({"TCP", "LdB"})
+
 _Result = TypeVar("_Result")
 
 
@@ -97,7 +101,7 @@ def propose(name: str, recordings: Sequence[Recording], rate_rps: float) -> Prop
     if not recordings:
         raise refused("number of recorded calls", 0, f"must be at least 1: call {name} first")
     positive_number("rate_rps", rate_rps, _MOST_RPS)
-    if not recordings[-1].operations:
+    if not _chains(recordings[-1].operations):
         place = f"number of operations recorded in the last call of {name}"
         raise refused(place, 0, "must be at least 1 (docs/annotations.md)")
     notes = [f"rate: {rate_rps:g} requests a second (assumed)"]
@@ -181,6 +185,12 @@ def _traces(
     it has an operation: application time is between the two.
     """
     chains = _chains(operations)
+    marked = [operation for operation in operations if operation.accelerator in _LEFT_OUT]
+    notes.extend(
+        f"left out: {operation.call}: {operation.accelerator} has its place at the end of a trace;"
+        " the time is application time"
+        for operation in marked
+    )
     received = [chain for chain in chains if operations[chain[0]].of_argument]
     answered = [chain for chain in chains if operations[chain[-1]].is_result]
     last = answered[-1] if answered else chains[-1]
@@ -220,9 +230,11 @@ def _calls(
 
 
 def _chains(operations: Sequence[Operation]) -> list[list[int]]:
-    """The numbers of operations that each get the output of the one before."""
+    """The numbers of operations that each get the output of the one before, without TCP and LdB."""
     chains: list[list[int]] = []
     for number, operation in enumerate(operations):
+        if operation.accelerator in _LEFT_OUT:
+            continue
         chain = next((earlier for earlier in chains if earlier[-1] == operation.follows), None)
         if chain is None:
             chains.append([number])
