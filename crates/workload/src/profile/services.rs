@@ -239,10 +239,11 @@ impl Profile {
     }
 
     /// Returns the cost of accelerator `accel` for calls that are not on the most common path of
-    /// their service, if the service's own cost is not stated. Its mean, and the share of this mean that depends on the payload's size, are
-    /// averages over all calls of `accel` on the most common paths of all services. If there are no
-    /// such calls, returns the cost that the paper or the workload file gives for the operation.
-    /// `None` if there is neither, as for an accelerator that no call in a recording uses.
+    /// their service, if the service's own cost is not stated. Its mean, and the share of this mean
+    /// that depends on the payload's size, are averages over all calls of `accel` on the most common
+    /// paths of all services. If there are no such calls, returns the cost that the paper or the
+    /// workload file gives for the operation. `None` if there is neither, as for an accelerator that
+    /// no call in a recording uses.
     pub fn typical_cost(&self, accel: Accel) -> Option<Cost> {
         self.typical[accel.index()]
     }
