@@ -377,3 +377,21 @@ fn messages_that_find_a_full_queue_are_reported() {
             .any(|warning| warning.starts_with(&begin))
     );
 }
+
+#[test]
+fn an_opportunistic_flow_leaves_an_over_subscribed_platform_to_promises() {
+    let promise = |name: &str, gbit_per_s: u32, priority: u8| {
+        flow(json!({"name": name, "slo_gbit_per_s": gbit_per_s, "priority": priority}))
+    };
+    let rest = flow(json!({
+        "name": "rest", "slo_gbit_per_s": null, "message_bytes": 9000, "policy": "opportunistic",
+    }));
+    let document = json!({
+        "oversubscription": 1.5, "duration_us": 4_000, "accelerators": ["ipsec", "ipsec"],
+        "flow": [promise("a", 20, 0), promise("b", 20, 1), promise("c", 15, 1), rest],
+    });
+    let checked = CheckedPlan::from_json(&document).unwrap();
+    let result = plan(&checked, ProfileTable::new(checked.platform.clone())).unwrap();
+    assert!(result.rejected.is_empty(), "{:?}", result.rejected);
+    assert_eq!(result.admitted[0].verdict.arcus, "kept", "{result:?}");
+}

@@ -1,10 +1,11 @@
 //! The capacity that remains after promises, and its division among opportunistic flows.
 
+use super::oversubscribed::allocation;
 use super::profile::ProfileTable;
 use super::request::ServiceClass;
 use super::route::{RouteEntry, Traffic, add};
 use super::status::{FlowStatus, promised};
-use super::thresholds::{REST_HALVINGS, TRICKLE};
+use super::thresholds::{KNOWN, REST_HALVINGS, TRICKLE};
 use crate::PlatformError;
 
 /// The fraction of the planned rates of opportunistic flows that fits in addition to all promises.
@@ -19,7 +20,10 @@ pub(super) fn fitting(
     if !first.as_ref().is_some_and(apart) || !flows.iter().any(any) {
         return Ok(1.0);
     }
-    let promised = promised(flows, "");
+    let mut promised = promised(flows, "");
+    if profiles.load(&promised)? > 1.0 + KNOWN {
+        promised = allocated(profiles, flows)?;
+    }
     let most = ServiceClass::RESERVED_SHARE.max(profiles.load(&promised)?);
     let mut fits = |part: f64| -> Result<bool, PlatformError> {
         let mut all = promised.clone();
@@ -44,6 +48,23 @@ pub(super) fn fitting(
         }
     }
     Ok(least)
+}
+
+/// The traffic of flows with promises if all use their promises in full and the platform is
+/// over-subscribed, so that some get less.
+fn allocated(
+    profiles: &mut ProfileTable,
+    flows: &[FlowStatus],
+) -> Result<Vec<Traffic>, PlatformError> {
+    let promises: Vec<f64> = flows.iter().map(FlowStatus::counted_gbit_per_s).collect();
+    let rates = allocation(profiles, flows, &promises)?;
+    let mut all = Vec::new();
+    for (flow, rate) in flows.iter().zip(rates).filter(|(_, rate)| *rate > 0.0) {
+        for traffic in flow.traffic(rate) {
+            add(&mut all, traffic);
+        }
+    }
+    Ok(all)
 }
 
 /// The rate of a flow alone on its route, in gigabits per second.
