@@ -234,7 +234,7 @@ fn older_versions_and_plain_text_are_refused() {
     );
     let log = log.lock().expect("no panic").clone();
     assert_eq!(log.len(), 2, "{log:?}");
-    for ((code, by_client, text), why) in log.iter().zip(["version", "corrupt message"]) {
+    for ((code, by_client, text), why) in log.iter().zip(["incompatible", "corrupt message"]) {
         assert_eq!((*code, *by_client), ("handshake", true));
         assert!(text.starts_with("TLS: ") && text.contains(why), "{text}");
     }
