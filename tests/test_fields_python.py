@@ -127,7 +127,7 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     ),
     (lambda: studies.sweep(asked(), "out"), "study = Question(study=Study("),  # type: ignore[arg-type]
     (lambda: studies.sweep(study(), 3), "place = 3: must be a path"),  # type: ignore[arg-type]
-    (lambda: study(kind="latin_hypercube"), "count = 0: must be a whole number from 2"),
+    (lambda: study(kind="latin_hypercube"), "count is left out: must be the number of points"),
     (lambda: study(draw=-1), "draw = -1: must be a whole number from 0"),
     (lambda: study(seeds=()), "seeds = []: must have at least one seed"),
     (lambda: study(seeds=(1, NAN)), "seeds = nan: must be a whole number"),

@@ -252,7 +252,7 @@ def test_counts_longer_than_a_workload_have_the_mean_of_what_is_kept(tmp_path: P
         ("end_s,end_ms\n1,1\n", "columns of times = 'end_s, end_ms': must be a single column"),
         ("time_s,rate_rpm,qps\n1,1,1\n", "columns of rates = 'rate_rpm, qps': must be a single"),
         ("time_s,count,Count\n1,1,1\n", "columns of counts = 'count, Count': must be a single"),
-        ("time_s,time_s\n1,1\n", "columns of times = 'time_s, time_s': must be a single"),
+        ("time_s,time_s\n1,1\n", "columns of times = 'time_s, time_s': must be a single column$"),
         ("time_s,count\n1,1\n", "--window"),
         ("time_s,rps\n1,0\n2,0\n", r"table\.csv: mean rate of the arrivals = 0"),
         ('time_s\n"1\n', "must be a row of CSV"),

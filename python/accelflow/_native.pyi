@@ -1649,7 +1649,9 @@ def executed_operations(name: str, seed: int) -> list[tuple[int, int, str, int, 
     """
 
 def simulated_operations(name: str, orchestrator_id: str) -> list[tuple[int, int, str, str, bool]]:
-    """Simulate one request on an idle server, and return its operations in order.
+    """Simulate one request on an idle server, and return its operations in the order of their ends.
+
+    Operations that a core executes are listed when the core gets their trace.
 
     Each is (index of the phase, index of the chain, trace, accelerator, whether a core did it). Use
     `accelflow.simulation.simulated_operations`. Raises AccelflowError for an unknown name.

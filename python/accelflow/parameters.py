@@ -222,7 +222,7 @@ def flattened(tree: Mapping[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, value in _flatten(tree, ""):
         if key in found:  # "a.b" in quotes and b in [a] are two keys to TOML
-            raise refused(key, value, "must be set only once")
+            raise refused(key, value, f"must be set only once, as '{key}' or in a table")
         found[key] = value
     return found
 

@@ -346,7 +346,9 @@ def _source(source: Any, wanted: type, place: str) -> tuple[Any, Callable[[], An
     if not isinstance(policy, wanted):
         raise refused(place, source, f"{allowed}; calling it returned {policy!r}")
     if isinstance(policy, Orchestrator) and hasattr(policy, "choose"):
-        allowed = "must not define choose, the method of a QueuePolicy: set `queue` to that class"
+        allowed = (
+            "must not define choose, which a QueuePolicy defines: set `queue` to a QueuePolicy"
+        )
         raise refused(place, source, allowed)
     if isinstance(policy, QueuePolicy) and type(policy).choose is QueuePolicy.choose:
         raise refused(place, source, "must define choose(accelerator, waiting, now_ns)")

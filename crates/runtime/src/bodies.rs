@@ -17,7 +17,7 @@ pub trait Bodies {
         let _ = (trace, terms);
     }
 
-    /// Discards data that earlier jobs have left in the accelerators. Called before a run for
+    /// Discards data that earlier jobs have left in the nine accelerators. Called before a run for
     /// another tenant. Implementations that discard such data by themselves ignore the call.
     fn forget(&mut self) {}
 

@@ -24,8 +24,8 @@ use crate::walks::find_service;
 pub type SimulatedOperation = (usize, usize, String, &'static str, bool);
 
 /// Simulates one request to the SocialNetwork service called `service` on an idle server with
-/// default parameters. Returns the request's datacenter tax operations in the order of simulated
-/// time. `system` is the identifier of an orchestrator, such as `accelflow`.
+/// default parameters. Returns the request's datacenter tax operations in the order of their ends;
+/// those that a core executes are listed when the core gets their trace. `system` is the identifier of an orchestrator, such as `accelflow`.
 ///
 /// # Errors
 /// [`ScenarioError`] for an unknown service or system.

@@ -57,7 +57,7 @@ pub enum FileError {
     /// The contents end too early or too late, exceed a limit, or contain a code with no meaning.
     #[error("malformed trace file at byte {at}: {message}")]
     Malformed {
-        /// The byte offset in the file at which the contents are wrong.
+        /// The offset of the wrong contents in the file, in bytes from 0.
         at: usize,
         /// What is wrong at this offset.
         message: String,
@@ -139,9 +139,11 @@ impl Image {
         }
         let mut reader = Reader::of_body(bytes)?;
         let (fields, predicates) = (reader.u16()?, reader.u16()?);
+        let at = reader.at;
         let (words, kinds) = (reader.u16()?, reader.u16()?);
         if usize::from(words) > MAX_WORDS {
-            return Err(reader.malformed(format!("words = {words}: must be at most {MAX_WORDS}")));
+            let message = format!("words = {words}: must be at most {MAX_WORDS}");
+            return Err(FileError::Malformed { at, message });
         }
         let fields = (0..fields)
             .map(|_| reader.text())
@@ -247,6 +249,7 @@ impl<'b> Reader<'b> {
         Ok(reader)
     }
 
+    /// The error of the contents from the current position on.
     fn malformed(&self, message: String) -> FileError {
         FileError::Malformed {
             at: self.at,
@@ -290,16 +293,22 @@ impl<'b> Reader<'b> {
     }
 
     fn reserved(&mut self) -> Result<(), FileError> {
+        let at = self.at;
         match self.u16()? {
             0 => Ok(()),
-            found => Err(self.malformed(format!("reserved field = {found}: must be 0"))),
+            found => Err(FileError::Malformed {
+                at,
+                message: format!("reserved field = {found}: must be 0"),
+            }),
         }
     }
 
     fn text(&mut self) -> Result<String, FileError> {
         let length = usize::from(self.u16()?);
+        let at = self.at;
         let bytes = self.take(length)?.to_vec();
-        String::from_utf8(bytes).map_err(|_| self.malformed("text: must be valid UTF-8".to_owned()))
+        let message = "text: must be valid UTF-8".to_owned();
+        String::from_utf8(bytes).map_err(|_| FileError::Malformed { at, message })
     }
 
     fn kind(&mut self) -> Result<Kind, FileError> {
@@ -312,12 +321,18 @@ impl<'b> Reader<'b> {
     }
 
     fn one_of<T: Copy>(&mut self, all: &[T], what: &str) -> Result<T, FileError> {
+        let at = self.at;
         let code = self.u8()?;
+        let message = || format!("unknown {what} {code}");
         let found = all.get(usize::from(code)).copied();
-        found.ok_or_else(|| self.malformed(format!("unknown {what} {code}")))
+        found.ok_or_else(|| FileError::Malformed {
+            at,
+            message: message(),
+        })
     }
 
     fn op(&mut self) -> Result<Op, FileError> {
+        let at = self.at;
         match self.u8()? {
             OP_FIELD => Ok(Op::Field(self.u8()?)),
             OP_CONST => Ok(Op::Const(i64::from_be_bytes(self.array()?))),
@@ -326,7 +341,10 @@ impl<'b> Reader<'b> {
                 .checked_sub(OP_BINARY)
                 .and_then(|index| Binary::ALL.get(usize::from(index)))
                 .map(|op| Op::Binary(*op))
-                .ok_or_else(|| self.malformed(format!("unknown predicate operation {code}"))),
+                .ok_or_else(|| FileError::Malformed {
+                    at,
+                    message: format!("unknown predicate operation {code}"),
+                }),
         }
     }
 }

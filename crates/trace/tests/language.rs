@@ -215,6 +215,17 @@ fn a_join_that_does_not_fit_a_word_meets_in_a_part_of_its_own() {
 }
 
 #[test]
+fn errors_of_trace_files_point_at_the_wrong_bytes() {
+    let mut library = Library::new();
+    library.register("one", accels(&["Ser", "TCP"])).unwrap();
+    let mut bytes = library.link().unwrap().to_bytes();
+    bytes[11] = 8;
+    let error = Image::from_bytes(&bytes).unwrap_err().to_string();
+    let expected = "malformed trace file at byte 10: reserved field = 8: must be 0";
+    assert_eq!(error, expected);
+}
+
+#[test]
 fn joins_that_cannot_be_are_errors() {
     let arms = |arms: &[&[&str]]| refused(joined(arms, &["Encr"]));
     assert_eq!(arms(&[&["Cmp"]]), CheckError::EmptyJoin);

@@ -202,7 +202,8 @@ class CsvTable:
         known = {name.lower() for name in names}
         found = [column for column in self.columns if column.lower() in known]
         if len(found) > 1:
-            allowed = f"must be a single column{hint}"
+            # Equal names cannot be told apart by any option.
+            allowed = "must be a single column" + (hint if len(set(found)) > 1 else "")
             raise refused(f"{self.path}:1: columns of {what}", ", ".join(found)[:200], allowed)
         return self.columns.index(found[0]) if found else None
 

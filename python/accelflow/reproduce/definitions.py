@@ -365,8 +365,8 @@ def _settings(table: Section) -> Mapping[str, Any]:
             raise refused(
                 f"{table.place}.rates",
                 LEFT_OUT,
-                f"must be one of {rates}: the rule by which services share the rate of"
-                f" arrivals = '{PRODUCTION}'",
+                f"must be one of {rates}, since arrivals = '{PRODUCTION}': the rule by which"
+                " services share their mean rate",
             )
     simulation.check(simulation.Scenario(**checked))
     return found

@@ -232,6 +232,9 @@ class Study:
             allowed = f"must be left out, since the kind of design is {self.kind}, not list"
             raise refused("points", list(self.points), allowed)
         if self.kind == "latin_hypercube":
+            if self.count == 0:
+                allowed = f"must be the number of points, from 2 to {MOST_POINTS}"
+                raise refused("count", LEFT_OUT, allowed)
             whole_number("count", self.count, 2, MOST_POINTS)
         elif self.count != 0:
             raise refused("count", self.count, _NO_COUNT)

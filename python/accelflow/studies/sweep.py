@@ -1,4 +1,4 @@
-"""The run of a study: simulates the points that its folder lacks, each once."""
+"""The run of a study: simulates each point with each seed, unless the study's folder has it."""
 
 from __future__ import annotations
 

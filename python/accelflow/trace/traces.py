@@ -16,7 +16,7 @@ LIBRARY: Final = Library()
 
 
 class TraceWarning(UserWarning):
-    """A warning: a valid trace connects two accelerators that the paper's Table I does not."""
+    """A warning: a valid trace uses accelerators in a way that the paper's Table I lacks."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,11 @@ class Trace:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Warnings about pairs of accelerators in the trace that are not in the paper's Table I."""
+        """Warnings about uses of accelerators that the paper's Table I does not list.
+
+        There is one for each such pair of successive accelerators, and one if the trace begins with
+        an accelerator that no core starts in the table.
+        """
         return self._warnings
 
     @property

@@ -20,7 +20,7 @@ pub struct Candidate {
     pub share: f64,
 }
 
-/// Several flows, each on one of its routes, that share the platform.
+/// One or more flows, each on one of its routes, that share the platform.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Combination {
     /// The candidates in this combination, as indices into the list given to [`combinations`].

@@ -84,8 +84,8 @@ struct EntryFlow {
     permille: u32,
 }
 
-/// Several flows of a plan, each on one of its routes, with a tag that says whether the platform
-/// can give all of them their SLOs.
+/// One or more flows of a plan, each on one of its routes, with a tag that says whether the platform
+/// can give all of them their SLOs at the same time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TaggedCombination {

@@ -143,8 +143,9 @@ impl EngineExecutor {
         }
     }
 
-    /// Discards the data of earlier messages in this executor's accelerators. Call this before a
-    /// run for another tenant. The workers of an ensemble discard such data by themselves.
+    /// Discards the data of earlier messages in this executor's nine accelerators; custom
+    /// accelerators keep theirs. Call this before a run for another tenant. The workers of an
+    /// ensemble discard such data by themselves.
     pub fn forget(&mut self) {
         self.own.bodies_mut().forget();
     }

@@ -96,7 +96,8 @@ pub fn simulate_servers_observed(
 }
 
 /// Simulates one server like [`simulate`], and also returns every operation of every request, in
-/// the order of simulated time.
+/// the order of their ends. Operations that a core executes are listed when the core gets their
+/// trace.
 ///
 /// # Errors
 /// The errors of [`simulate`].
