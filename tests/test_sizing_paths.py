@@ -202,6 +202,19 @@ def test_the_power_is_that_of_the_chip() -> None:
         assert 0.2 * most < fleet["watts"] / fleet["servers"] < most
 
 
+@pytest.mark.parametrize("system", ["relief", "accelflow"])
+def test_both_answers_count_the_leakage_of_accelerators(system: str) -> None:
+    simple = service({"cpu_us": 50.0}, rate_rps=1e5)
+    model = chip.power()
+    inputs = {row["name"]: row["value"] for row in model["inputs"]}
+    rest = inputs["server_idle_share"] * model["baseline_max_w"]
+    leakage = inputs["leakage_share"] * model["accelerators_max_w"]
+    for answer in answers(plan(simple, system=system)):
+        fleet, cores = answer["fleet"], answer["utilization"]["cores"]
+        without_chip = rest + (model["baseline_max_w"] - rest) * cores
+        assert fleet["watts"] / fleet["servers"] > without_chip + leakage
+
+
 def test_long_names_of_systems_have_room() -> None:
     simple = service({"cpu_us": 5.0}, rate_rps=1e4)
     shown = text(sizing.size(plan(simple, system="per_acc_type_q", requests=200)))

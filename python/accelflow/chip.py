@@ -35,6 +35,7 @@ __all__ = [
     "paper_area",
     "paper_energy",
     "power",
+    "server_w",
     "sizes",
 ]
 
@@ -201,6 +202,25 @@ def energy(
         "requests_per_joule": None if throughput is None else throughput / total,
         "estimated": estimated,
     }
+
+
+def server_w(system: str, *, cores: float, elements: float, sizes: Mapping[str, float]) -> float:
+    """Return the power of one server under `system` in watts, without dispatchers and transfers.
+
+    `cores` and `elements` are the utilisations of the cores and of all accelerators' processing
+    elements, between 0 and 1. `sizes` replaces inputs of :func:`area`. Raises InputError for an
+    unknown system and for values out of range.
+    """
+    inputs = checked("area", sizes)
+    activity = {
+        "window_s": 1.0,
+        "busy_core_s": cores * _size(inputs, "cores"),
+        "busy_pe_s": {name: elements * _elements(inputs, name) for name in accelerators()},
+        "dispatcher_instructions": 0.0,
+        "moved_bytes": 0.0,
+    }
+    asked = {"area": inputs, "power": {}, "system": system, **activity}
+    return float(_call(_native.energy_model, asked)["total_j"])
 
 
 def custom_accelerators(results: Mapping[str, Any]) -> list[str]:

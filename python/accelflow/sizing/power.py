@@ -17,16 +17,12 @@ def modelled_w(system: str, cores: float, elements: float, config: Mapping[str, 
     """Return the power of a server under `system` in watts, from utilisations between 0 and 1.
 
     `cores` is the utilisation of the cores, and `elements` the mean utilisation of the
-    accelerators' processing elements. Power has a part at rest, a part that grows with `cores`, and
-    with accelerators a part that grows with `elements`. `config` has the server's parameters.
+    accelerators' processing elements. Power has a part at rest, the leakage of accelerators
+    included, a part that grows with `cores`, and with accelerators a part that grows with
+    `elements`. `config` has the server's parameters. Dispatchers and transfers, some thousandth of
+    the power, are left out.
     """
-    model = chip.power(sizes=chip.sizes(config))
-    inputs = {row["name"]: row["value"] for row in model["inputs"]}
-    rest = inputs["server_idle_share"] * model["baseline_max_w"]
-    watts = rest + (model["baseline_max_w"] - rest) * cores
-    if system != BASELINE:
-        watts += (model["accelerators_max_w"] + model["orchestration_max_w"]) * elements
-    return float(watts)
+    return chip.server_w(system, cores=cores, elements=elements, sizes=chip.sizes(config))
 
 
 def simulated_w(
