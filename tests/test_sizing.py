@@ -198,6 +198,23 @@ def test_costs_add_price_overhead_and_electricity():
     assert fleet["servers"] == alone["closed_form"]["fleet"]["servers"] + 3
 
 
+def test_the_text_has_each_number_apart_and_with_its_digits():
+    planned = plan(
+        rates_rps={"UniqId": 0.04},
+        growth=sizing.Growth(per_year_ratio=0.025, years=2),
+        limits=sizing.Limits(utilization_ratio=0.675, spare_servers=1_000_000),
+    )
+    said = terminal.text(sizing.size(planned, simulate=False))
+    fleet = answer(planned)["non_acc"]["closed_form"]["fleet"]
+    row = next(line for line in said.splitlines() if line.startswith("non_acc"))
+    headroom, kilowatts, cost = row.split()[4:7]
+    assert headroom == f"{fleet['headroom_ratio']:,.1%}"
+    assert kilowatts == f"{fleet['watts'] / 1e3:,.2f}"
+    assert cost == f"{fleet['cost_per_year']:,.0f}"
+    assert "For 0.042 requests a second (0.04 today, +2.5% a year for 2 years)" in said
+    assert "busy for more than 67.5% of the time" in " ".join(said.split())
+
+
 def test_growth_multiplies_rates():
     planned = plan(growth=sizing.Growth(per_year_ratio=0.1, years=2.0))
     assert planned.needed_rps == {"UniqId": pytest.approx(1.21e6)}

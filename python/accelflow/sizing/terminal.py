@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 _NAMES: Final = {"closed_form": "closed form", "simulated": "simulated"}
 _WIDTH: Final = 88
 _SYSTEM_WIDTH: Final = 13
+#: The least widths of the columns of numbers.
+_WIDTHS: Final = (15, 10, 8, 12, 12)
 
 
 def text(answer: Mapping[str, Any]) -> str:
@@ -30,30 +32,45 @@ def text(answer: Mapping[str, Any]) -> str:
 
 def _table(answer: Mapping[str, Any]) -> Iterator[str]:
     year = f"{answer['plan']['currency']} a year".strip()
-    width = max([_SYSTEM_WIDTH, *(len(row["system"]) + 1 for row in answer["systems"])])
-    yield (
-        f"{'system':{width}}{'answer':12}{'servers':>15}{'headroom':>10}{'kW':>8}"
-        f"{year:>12}{'chip worth':>12}  limit"
-    )
-    for row in answer["systems"]:
-        shown = row["system"]
-        for kind, name in _NAMES.items():
-            if row[kind] is not None:
-                yield f"{shown:{width}}{name:12}{_cells(row[kind])}"
-                shown = ""
+    system = max([_SYSTEM_WIDTH, *(len(row["system"]) + 1 for row in answer["systems"])])
+    header = ("servers", "headroom", "kW", year, "chip worth", "limit")
+    found = [
+        (row["system"], name, _cells(row[kind]))
+        for row in answer["systems"]
+        for kind, name in _NAMES.items()
+        if row[kind] is not None
+    ]
+    widths = [
+        max(least, *(len(cells[column]) + 2 for cells in (header, *(row[2] for row in found))))
+        for column, least in enumerate(_WIDTHS)
+    ]
+
+    def line(cells: Sequence[str]) -> str:
+        numbers = "".join(f"{cell:>{width}}" for cell, width in zip(cells, widths, strict=False))
+        return f"{numbers}  {cells[-1]}"
+
+    yield f"{'system':{system}}{'answer':12}{line(header)}"
+    shown = ""
+    for name, answered, cells in found:
+        yield f"{'' if name == shown else name:{system}}{answered:12}{line(cells)}"
+        shown = name
 
 
-def _cells(side: Mapping[str, Any]) -> str:
+def _cells(side: Mapping[str, Any]) -> tuple[str, ...]:
     fleet, limit = side["fleet"], side["binding"]["text"]
     if fleet is None:
-        return f"{'none':>15}{'-':>10}{'-':>8}{'-':>12}{'-':>12}  {limit}"
+        return ("none", "-", "-", "-", "-", limit)
     servers = f"{fleet['servers']:,}"
     if fleet["servers_low"] != fleet["servers_high"]:
         servers += f" ({fleet['servers_low']:,}-{fleet['servers_high']:,})"
     worth = side.get("break_even_chip_price")
     return (
-        f"{servers:>15} {fleet['headroom_ratio']:>9.1%}{fleet['watts'] / 1e3:>8,.2f}"
-        f"{fleet['cost_per_year']:>12,.0f}{'-' if worth is None else f'{worth:,.0f}':>12}  {limit}"
+        servers,
+        f"{fleet['headroom_ratio']:,.1%}",
+        f"{fleet['watts'] / 1e3:,.2f}",
+        f"{fleet['cost_per_year']:,.0f}",
+        "-" if worth is None else f"{worth:,.0f}",
+        limit,
     )
 
 
@@ -64,8 +81,8 @@ def _reading(answer: Mapping[str, Any]) -> list[str]:
     without = ", ".join(answer["left_out"])
     without = f" Not planned for, as the plan has no rate of them: {without}." if without else ""
     return _wrapped(
-        f"For {sum(rates.values()):,.0f} requests a second{_growth(answer)} over {services}, with"
-        f" no resource busy for more than {limit:.0%} of the time and the P99 of each service"
+        f"For {_rate(rates)} requests a second{_growth(answer)} over {services}, with no resource"
+        f" busy for more than {limit * 100:.6g}% of the time and the P99 of each service"
         " within its SLO. servers: with the 95 % interval where its ends differ; limit: the"
         " limiting factor of a server's load; headroom: the additional load that the servers could"
         " take; chip worth: the break-even price of a server's chip." + without
@@ -77,9 +94,14 @@ def _growth(answer: Mapping[str, Any]) -> str:
     growth = answer["plan"]["growth"]
     if growth["per_year_ratio"] == 0 or growth["years"] == 0:
         return ""
-    today = sum(answer["plan"]["rates_rps"].values())
+    today = _rate(answer["plan"]["rates_rps"])
     years = "1 year" if growth["years"] == 1 else f"{growth['years']:g} years"
-    return f" ({today:,.0f} today, {growth['per_year_ratio']:+.0%} a year for {years})"
+    return f" ({today} today, {growth['per_year_ratio'] * 100:+.6g}% a year for {years})"
+
+
+def _rate(rates_rps: Mapping[str, float]) -> str:
+    total = sum(rates_rps.values())
+    return f"{total:,.0f}" if total >= 100 else f"{total:.3g}"
 
 
 def _idle(answer: Mapping[str, Any]) -> Iterator[str]:
