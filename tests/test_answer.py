@@ -477,6 +477,26 @@ def test_a_service_that_the_idle_server_never_answers_is_late(results: dict[str,
     assert slo == {**late_slo, "requests": 2_000, "missed": 2_000}
 
 
+def test_an_answer_for_the_other_services_names_those_that_clients_call(
+    results: dict[str, Any],
+) -> None:
+    called = {"completed": 900, "requests": 1_000, "mean_us": 5.0, "p50_us": 5.0, "p99_us": 9.0}
+    for system in results["systems"]:
+        for service in system["services"]:
+            lose(service, 1_000 if service["service"] == "CPost" else 0)
+            if service["service"] != "Login":
+                continue
+            service.update({"completed": 0, "responded": 0, "called": {**called, "p999_us": 9.0}})
+            service.update(dict.fromkeys(("mean_us", "p50_us", "p99_us", "p999_us")))
+    said = answer(results)[0]
+    assert said.startswith("AccelFlow answers no request of CPost. Of ReadH, StoreP, Follow, CUrls")
+    for system in results["systems"]:
+        for service in system["services"]:
+            if service["service"] != "Login":
+                lose(service, 1_000)
+    assert answer(results)[0].endswith("answers no request of CPost, ReadH, StoreP, Follow, ....")
+
+
 def test_seeds_may_differ_in_whether_a_service_was_called(results: dict[str, Any]) -> None:
     first, second = results, copy.deepcopy(results) | {"seed": 2}
     times = {"mean_us": 5.0, "p50_us": 4.0, "p99_us": 9.0, "p999_us": None}

@@ -70,12 +70,16 @@ def _of_one_chip(subject: SystemResult, systems: Sequence[SystemResult], where: 
 def _and_of_others(
     text: str, services: Sequence[str], subject: SystemResult, systems: Sequence[SystemResult]
 ) -> str:
-    """Return `text`, which is about some `services`, and the answer for the others."""
-    others = [result.service for result in subject.services if result.service not in services]
-    if not others:
+    """Return `text`, which is about some `services`, and the answer for the others.
+
+    The answer names those that clients call, since it is a mean over these.
+    """
+    others = [result for result in subject.services if result.service not in services]
+    named = [result.service for result in others if not result.only_called]
+    if not named:
         return text
-    rest = {system.id: system.only(others) for system in systems}
-    of_others = f"of {names_text(others)}, "
+    rest = {system.id: system.only([result.service for result in others]) for system in systems}
+    of_others = f"of {names_text(named)}, "
     return f"{text} {_of_one_chip(rest[subject.id], list(rest.values()), of_others)}"
 
 
