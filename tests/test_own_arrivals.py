@@ -76,8 +76,8 @@ def test_a_table_of_rates_says_which_part_was_simulated(
     path = written(tmp_path, f'arrivals = {{ process = "rates", {DAY} }}')
     found = compared(capsys, path, "--requests", "2000")
     assert (
-        "A: simulated from 0 to 2 s of its table of rates, which ends at 7,200 s, at 1,000 requests"
-        " per second. The table's mean is 3,000, and its highest rate 5,000, from"
+        "A: simulated from 0 to 2 s of its table of rates (the last begins at 7,200 s), at 1,000"
+        " requests per second. The table's mean is 3,000, and its highest rate 5,000, from"
         " from_us = 3600000000 on." in found
     )
     path = written(tmp_path, f'arrivals = {{ process = "rates", {DAY}, from_us = 3.6e9 }}')

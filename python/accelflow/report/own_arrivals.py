@@ -81,7 +81,7 @@ def _of_table(row: Mapping[str, Any]) -> str:
     table = row["table"]
     return (
         f"{row['service']}: simulated from {_number(row['from_s'])} to {_number(row['until_s'])} s"
-        f" of its table of rates, which ends at {_number(table['until_s'])} s, at"
+        f" of its table of rates (the last begins at {_number(table['until_s'])} s), at"
         f" {_number(row['rate_rps'])} requests per second. The table's mean is"
         f" {_number(table['mean_rps'])}, and its highest rate {_number(table['peak_rps'])}, from"
         f" from_us = {table['peak_from_us']:.15g} on."
