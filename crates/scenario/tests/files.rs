@@ -593,6 +593,16 @@ fn settings_without_effect_are_warnings() {
         .replace("server = \"mail\"", "server = \"front\"");
     assert_eq!(
         doubts(&near),
-        ["defaults.network: has no effect, as no call leads to another `server`"]
+        [
+            "defaults.network: has no effect unless the placement is isolated, as no call leads to \
+          another `server`"
+        ]
+    );
+    let alone = near
+        .replace("calls = \"Mail\", ", "")
+        .replace("name = \"Mail\"", "name = \"Mail\"\nrate_rps = 1.0");
+    assert_eq!(
+        doubts(&alone),
+        ["defaults.network: has no effect, as no service calls another"]
     );
 }

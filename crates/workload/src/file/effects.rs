@@ -33,22 +33,29 @@ impl Workload {
             "defaults",
             "workload",
         ));
-        if self.defaults.network.is_some() && !self.leaves_a_server() {
-            let warning = "defaults.network: has no effect, as no call leads to another `server`";
-            warnings.push(warning.to_owned());
+        if self.defaults.network.is_some() {
+            warnings.extend(self.no_network().map(str::to_owned));
         }
         warnings
     }
 
-    /// Whether any service calls a service on another server.
-    fn leaves_a_server(&self) -> bool {
-        self.services.iter().any(|caller| {
+    /// The warning that the file's network time has no effect, if no call is between two servers.
+    fn no_network(&self) -> Option<&'static str> {
+        let calls = self.services.iter().flat_map(|caller| {
             let callees = caller
                 .chains()
                 .filter_map(|(_, _, chain)| chain.calls.as_deref());
-            let mut callees = callees.filter_map(|name| self.service(name));
-            callees.any(|callee| callee.server != caller.server)
-        })
+            let callees = callees.filter_map(move |name| self.service(name));
+            callees.map(move |callee| (caller, callee))
+        });
+        let mut calls = calls.peekable();
+        if calls.peek().is_none() {
+            return Some("defaults.network: has no effect, as no service calls another");
+        }
+        calls.all(|(caller, callee)| caller.server == callee.server).then_some(
+            "defaults.network: has no effect unless the placement is isolated, as no call leads to \
+             another `server`",
+        )
     }
 }
 
