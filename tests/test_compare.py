@@ -14,8 +14,10 @@ from click.testing import CliRunner
 
 from accelflow import AccelflowError, calibration, simulation
 from accelflow.calibration import calibration_of
-from accelflow.cli import program
+from accelflow.cli import doubts, program
 from accelflow.cli.compare import compare as compare_command
+from accelflow.cli.size import size
+from accelflow.cli.sweep import sweep
 from accelflow.errors import InputError
 from accelflow.report import Comparison
 from accelflow.report.export import to_json
@@ -471,6 +473,31 @@ def test_a_damaged_kept_recording_is_measured_anew(
     found, says = calibration.calibrated()
     assert found == kept.read_text() == recording
     assert says == f"costs were measured and are kept in {kept}"
+
+
+def test_commands_that_plan_doubt_measured_costs_too(
+    tmp_path: Path, recording: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    kept = calibration.kept_recording()
+    kept.parent.mkdir()
+    kept.write_text(made_up_calibration(recording, spread=0.5, waited=0.3))
+    plan, study = tmp_path / "plan.toml", tmp_path / "study.toml"
+    plan.write_text('schema = "accelflow.plan/1"\n[rates_rps]\nUniqId = 1000\n')
+    asked = 'requests = 200\nservices = ["UniqId"]\norchestrators = ["ideal"]\n'
+    axis = "[axes]\nrate_rps = [1000]\n"
+    study.write_text(f'schema = "accelflow.study/1"\n[scenario]\n{asked}{axis}')
+    folder = str(tmp_path / "folder")
+    for command, arguments in (
+        (size, ["--quick", str(plan)]),
+        (sweep, [str(study), "--out", folder]),
+    ):
+        monkeypatch.setattr(doubts, "_PRINTED", set())
+        said = CliRunner().invoke(command, arguments).stderr
+        assert said.count("accelflow: warning: the machine was busy: for 30% of the time") == 1
+        assert said.count("accelflow: warning: the costs are unsteady: those of") == 1
+    plan.write_text(plan.read_text() + '[scenario]\nprofile = "paper"\n')
+    assert not CliRunner().invoke(size, ["--quick", str(plan)]).stderr
 
 
 def test_costs_of_another_build_are_not_used(

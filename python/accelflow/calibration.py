@@ -16,7 +16,9 @@ import hashlib
 import json
 import os
 import statistics
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -34,6 +36,7 @@ __all__ = [
     "executed_operations",
     "kept_recording",
     "measure",
+    "noted_costs",
 ]
 
 #: Largest acceptable share of time in which the measuring thread did not run. It never waits, so
@@ -69,6 +72,21 @@ class Calibration:
         return asdict(self)
 
 
+#: Where :func:`calibrated` notes the recordings that it returns.
+_NOTED: Final[ContextVar[set[str] | None]] = ContextVar("noted", default=None)
+
+
+@contextmanager
+def noted_costs() -> Iterator[set[str]]:
+    """Collect the recordings that :func:`calibrated` returns in a ``with`` block, as texts."""
+    noted: set[str] = set()
+    token = _NOTED.set(noted)
+    try:
+        yield noted
+    finally:
+        _NOTED.reset(token)
+
+
 def measure(
     progress: Callable[[int, int], object] | None = None,
     workload: str | Mapping[str, Any] = "socialnetwork",
@@ -98,6 +116,14 @@ def calibrated(
     some seconds, and the recording is saved. `progress` is called with the number of measured
     invocations and the total.
     """
+    recording, note = _calibrated(anew, progress)
+    noted = _NOTED.get()
+    if noted is not None:
+        noted.add(recording)
+    return recording, note
+
+
+def _calibrated(anew: bool, progress: Callable[[int, int], object] | None) -> tuple[str, str]:
     kept = kept_recording()
     if not anew:
         try:

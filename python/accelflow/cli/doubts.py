@@ -1,4 +1,4 @@
-"""Print warnings about a workload's file as single lines."""
+"""Print warnings about a workload's file and about measured costs as single lines."""
 
 import warnings
 from collections.abc import Callable, Iterator
@@ -7,10 +7,11 @@ from typing import Final, TextIO
 
 import click
 
+from accelflow.calibration import calibration_of, noted_costs
 from accelflow.cli.failure import plain
 from accelflow.workload import WorkloadWarning
 
-__all__ = ["each_once", "plain_warnings"]
+__all__ = ["cost_doubts", "each_once", "plain_warnings"]
 
 #: The warnings that the running command has printed.
 _PRINTED: Final[set[str]] = set()
@@ -39,6 +40,20 @@ def plain_warnings() -> Iterator[None]:
         yield
     for doubt in doubts:
         _say(doubt)
+
+
+@contextmanager
+def cost_doubts() -> Iterator[None]:
+    """Print the doubts about this machine's measured costs if the ``with`` block uses them.
+
+    Each doubt is a line on standard error. They appear when the block has ended.
+    """
+    with noted_costs() as recordings:
+        yield
+    for recording in recordings:
+        known = calibration_of(recording)
+        for doubt in known.doubts if known else ():
+            _say(f"{doubt}; accelflow compare --recalibrate measures again")
 
 
 @contextmanager

@@ -11,6 +11,7 @@ import click
 from rich.console import Console
 
 from accelflow import studies
+from accelflow.cli.doubts import cost_doubts
 from accelflow.cli.output import bar
 from accelflow.cli.places import WRITTEN_FOLDER
 from accelflow.cli.running import TIME_LIMIT, runner_at, worker_options
@@ -53,7 +54,11 @@ def find(  # noqa: PLR0913, PLR0917 (options)
     """
     question = studies.read_find(study_file)
     place = out or Path("out/studies") / study_file.stem
-    with bar(Console(stderr=True), "searching") as advance, runner_at(cluster, workers) as runner:
+    with (
+        cost_doubts(),
+        bar(Console(stderr=True), "searching") as advance,
+        runner_at(cluster, workers) as runner,
+    ):
         how = _How(workers=workers, runner=runner, time_limit_s=time_limit_s, progress=advance)
         found: studies.Answer | studies.Front
         try:

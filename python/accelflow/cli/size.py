@@ -10,6 +10,7 @@ import click
 from rich.console import Console
 
 from accelflow import sizing
+from accelflow.cli.doubts import cost_doubts
 from accelflow.cli.output import bar
 from accelflow.cli.pages import REPORT, check_report, written
 from accelflow.errors import AccelflowError
@@ -44,7 +45,7 @@ def size(plan_file: Path, quick: bool, as_json: bool, report_file: Path | None) 
     expected = len(plan.systems) * plan.seeds * _SIMULATIONS_PER_SEARCH
     done = itertools.count(1)
     found: list[sizing.Searched] = []
-    with bar(Console(stderr=True), "simulating") as advance:
+    with cost_doubts(), bar(Console(stderr=True), "simulating") as advance:
 
         def one_more(_system: str) -> None:
             number = next(done)

@@ -10,6 +10,7 @@ import click
 from rich.console import Console
 
 from accelflow import studies
+from accelflow.cli.doubts import cost_doubts
 from accelflow.cli.output import bar
 from accelflow.cli.places import WRITTEN_FOLDER
 from accelflow.cli.running import TIME_LIMIT, runner_at, worker_options
@@ -61,7 +62,11 @@ def sweep(  # noqa: PLR0913, PLR0917 (options)
     study = studies.read_study(study_file)
     place = out or Path("out/studies") / study_file.stem
     began, cpu = time.monotonic(), time.process_time()
-    with bar(Console(stderr=True), "simulating") as advance, runner_at(cluster, workers) as runner:
+    with (
+        cost_doubts(),
+        bar(Console(stderr=True), "simulating") as advance,
+        runner_at(cluster, workers) as runner,
+    ):
         found = studies.sweep(
             study,
             place,
