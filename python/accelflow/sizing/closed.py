@@ -180,7 +180,7 @@ def overheads(plan: Plan, system: str) -> Overheads | None:
     operations, but interrupts a core for work that the manager cannot do (section VII.A.1): twice
     for a message that TCP receives, at the trace's branch and at its end, and once for a message
     that TCP sends, at the trace's tail. With AccelFlow, a core starts a chain, notices its end, and
-    resumes the request. Ideal adds no times.
+    resumes the request. With Ideal, a core only resumes the request.
     """
     value = _values(plan, system)
     switch, interrupt = value("core.context_switch_ns"), value("core.interrupt_ns")
@@ -212,7 +212,7 @@ def overheads(plan: Plan, system: str) -> Overheads | None:
             },
             hand_over_ns=dispatch + move,
         ),
-        "ideal": Overheads(core_ns={}),
+        "ideal": Overheads(core_ns={"phase": switch, "falls_back": switch}),
     }
     return known.get(system)
 
