@@ -393,3 +393,25 @@ def test_a_request_whose_connection_ends_is_counted(interface: Path) -> None:
             assert begun.wait(60)
         await_result(server, "cancelled")
         goes_on.set()
+
+
+def test_requests_that_share_records_share_their_costs(
+    interface: Path, stubs: tuple[Any, Any], certificate: tuple[Path, Path]
+) -> None:
+    """The first request of a burst was charged for the whole burst, and the others for nothing."""
+    messages, services = stubs
+    cert, key = certificate
+    tls = Tls(certificate=cert, key=key)
+    with shop(interface, tls=tls, observability=Observability(record=True)) as server:
+        trust = grpc.ssl_channel_credentials(cert.read_bytes())
+        with grpc.secure_channel(f"localhost:{server.port}", trust) as channel:
+            stub = services.ShopStub(channel)
+            for _ in range(32):
+                calls = [stub.Add.future(messages.Pair(first_number=1)) for _ in range(16)]
+                assert [call.result(timeout=60).sum for call in calls] == [1] * 16
+        recorded = json.loads(server.recording({"shop.v1.Shop.Add": "Add"}))
+    receiving = recorded["services"][0]["phases"][0]["chains"][0]["steps"][:2]
+    assert [step["accelerator"] for step in receiving] == ["TCP", "Decr"]
+    for step in receiving:
+        free = sum(group["calls"] for group in step["by_size"] if group["input_bytes"] == 0)
+        assert free < step["samples"] / 20

@@ -73,10 +73,12 @@ pub(super) async fn exchange(
         biased;
         received = receiving => {
             connection.frames.borrow_mut().answered();
-            received.map(|answer| Answer {
-                cost: charge.and_then(|charge| charge.settle(answer.message.len())),
-                ..answer
-            })
+            let answer = received?;
+            let cost = match charge {
+                Some(charge) => Some(charge.settle(answer.message.len()).await),
+                None => None,
+            };
+            Ok(Answer { cost, ..answer })
         }
         () = sending => Err(no_response(setup, "none")),
     }
@@ -86,6 +88,8 @@ pub(super) async fn exchange(
 struct Charge<'l> {
     connection: &'l Connection,
     sent: usize,
+    /// The bytes of the response, once it has arrived.
+    received: usize,
     begun: Instant,
     /// The processor time of the client's thread, which serves all calls.
     thread: Duration,
@@ -105,36 +109,41 @@ impl<'l> Charge<'l> {
         Some(Charge {
             connection,
             sent,
+            received: 0,
             begun: Instant::now(),
             thread: thread_time(),
             settled: false,
         })
     }
 
-    /// Returns the cost of a call whose response has arrived. The thread's work does not count as
-    /// waiting.
-    fn settle(mut self, received: usize) -> Option<Cost> {
-        self.settled = true;
-        let mut ledger = self.connection.records.ledger.borrow_mut();
-        ledger.receives(received);
+    /// Returns the cost of a call whose response of `received` bytes has arrived. The thread's work
+    /// does not count as waiting.
+    async fn settle(mut self, received: usize) -> Cost {
         let worked = thread_time().saturating_sub(self.thread);
-        Some(Cost {
+        let wait = self.begun.elapsed().saturating_sub(worked);
+        let ledger = &self.connection.records.ledger;
+        ledger.borrow_mut().receives(received);
+        self.received = received;
+        // The responses that have arrived with this one, in the same records, count before it is
+        // charged.
+        tokio::task::yield_now().await;
+        self.settled = true;
+        let mut ledger = ledger.borrow_mut();
+        Cost {
             secure: self.connection.secure,
             sent: ledger.charge_sent(self.sent),
             received: ledger.charge_received(received),
-            wait: self.begun.elapsed().saturating_sub(worked),
-        })
+            wait,
+        }
     }
 }
 
 impl Drop for Charge<'_> {
     fn drop(&mut self) {
         if !self.settled {
-            self.connection
-                .records
-                .ledger
-                .borrow_mut()
-                .forget_sent(self.sent);
+            let mut ledger = self.connection.records.ledger.borrow_mut();
+            ledger.forget_sent(self.sent);
+            ledger.forget_received(self.received);
         }
     }
 }

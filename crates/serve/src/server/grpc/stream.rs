@@ -450,6 +450,11 @@ impl Streams {
             }
         }
         check_complete(&message, expected)?;
+        if self.account.is_some() {
+            // The messages that have arrived with this one, in the same records, count before it is
+            // charged.
+            tokio::task::yield_now().await;
+        }
         coming.1 = 0;
         Ok((message, permit))
     }
