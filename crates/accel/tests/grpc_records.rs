@@ -344,6 +344,23 @@ fn values_are_written_as_their_json_is() {
     assert!(check_written(&deep["inner"]));
 }
 
+#[test]
+fn lists_are_packed_as_their_option_says() {
+    let lists =
+        "repeated int32 loose = 1 [packed = false]; repeated int32 tight = 2 [packed = true];
+        repeated int32 usual = 3;";
+    for (syntax, usual) in [("proto2", "18011802"), ("proto3", "1a020102")] {
+        let service = "service Lists { rpc Pass(All) returns (All); }";
+        let text = format!("syntax = \"{syntax}\"; message All {{ {lists} }} {service}");
+        let schema = Schema::parse(&text).expect("an interface");
+        let kind = schema.message("All").expect("declared");
+        let json = br#"{"loose":[1,2],"tight":[1,2],"usual":[1,2]}"#;
+        let bytes = message_from_json(&kind, json, &limits()).expect("fits");
+        let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!(hex, format!("0801080212020102{usual}"), "{syntax}");
+    }
+}
+
 #[derive(Serialize)]
 struct Odd {
     precise: f32,

@@ -114,7 +114,7 @@ impl Schema {
         };
         let mut compiler = Compiler::new(std::iter::once(&folder).chain(search))?;
         compiler.include_imports(true).open_file(path)?;
-        Schema::from_pool(compiler.descriptor_pool())
+        Schema::from_compiler(&compiler)
     }
 
     /// Reads an interface from `text`, the content of a `.proto` file, which may import only
@@ -135,7 +135,17 @@ impl Schema {
         resolver.add(GoogleFileResolver::new());
         let mut compiler = Compiler::with_file_resolver(resolver);
         compiler.include_imports(true).open_file(TEXT)?;
-        Schema::from_pool(compiler.descriptor_pool())
+        Schema::from_compiler(&compiler)
+    }
+
+    /// The compiler's own pool was made before the compiler read options, and so ignores the option
+    /// `packed` of fields. The files that it returns have it.
+    fn from_compiler(compiler: &Compiler) -> Result<Schema, ProtoError> {
+        let files = compiler.encode_file_descriptor_set();
+        let pool = DescriptorPool::decode(files.as_slice());
+        Schema::from_pool(pool.map_err(|error| ProtoError {
+            why: error.to_string(),
+        })?)
     }
 
     fn from_pool(pool: DescriptorPool) -> Result<Schema, ProtoError> {
