@@ -488,3 +488,36 @@ def test_mistakes_of_set_up_are_named(
     with pytest.raises(InputError, match=said) as it:
         make(interface)
     assert "os error" not in str(it.value)
+
+
+def test_well_known_types_are_requests_and_responses(tmp_path: Path) -> None:
+    """Methods whose requests are no objects in JSON could not be called."""
+    sent: dict[str, list[Any]] = {
+        "StringValue": ["", "é"],
+        "Int64Value": ["9223372036854775807"],
+        "BoolValue": [False],
+        "Timestamp": ["1970-01-01T00:00:01.500Z"],
+        "ListValue": [[], [1.0, None]],
+        "Struct": [{}, {"a": "b"}],
+        "Value": ["x", 1.5, {"a": [True]}],
+    }
+    files = ["empty", "struct", "timestamp", "wrappers"]
+    imports = "".join(f'import "google/protobuf/{name}.proto";\n' for name in files)
+    types = [(name, f"google.protobuf.{name}") for name in sent]
+    methods = "".join(f"rpc {name}({kind}) returns ({kind});\n" for name, kind in types)
+    path = tmp_path / "known.proto"
+    path.write_text(f'syntax = "proto3";\n{imports}service Known {{\n{methods}}}\n')
+    server = Server(path)
+    for name in sent:
+        server.handle(name, lambda value: value)
+    with server:
+        client = GrpcClient(path, f"127.0.0.1:{server.port}", limits=PATIENT)
+        for name, values in sent.items():
+            assert [client.call(name, value) for value in values] == values
+        assert asyncio.run(client.call_async("StringValue", "later")) == "later"
+        with pytest.raises(
+            InputError, match="type of request = 'int': must be a mapping, None, or"
+        ):
+            client.call("StringValue", 5)
+        with pytest.raises(TypeError, match="type bytes cannot be expressed in JSON"):
+            client.call("StringValue", b"text")  # type: ignore[arg-type]

@@ -426,7 +426,7 @@ class GrpcClient:
     def call(
         self,
         method: str,
-        request: dict[str, Any],
+        request: Any,
         metadata: list[tuple[str, str | bytes]],
         *,
         timeout_s: float | None = None,
@@ -434,7 +434,7 @@ class GrpcClient:
         idempotent: bool = False,
         scope: Scope | None = None,
     ) -> Any:
-        """Call `method` (`Service.Method`) with the dict `request` and return the response's dict.
+        """Call `method` (`Service.Method`) with the JSON value `request` and return the response.
 
         Raises CallError for a failed call.
         """

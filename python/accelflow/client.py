@@ -289,20 +289,21 @@ class GrpcClient(_Kept[_native.GrpcClient]):
     def call(  # noqa: PLR0913 (settings, by name)
         self,
         method: str,
-        request: Mapping[str, Any] | None = None,
+        request: Mapping[str, Any] | Json = None,
         *,
         metadata: Metadata | None = None,
         timeout_s: float | None = None,
         cancel: _native.Cancel | None = None,
         idempotent: bool = False,
-    ) -> dict[str, Any]:
+    ) -> Any:
         """Call `method`, ``package.Service.Method`` or a shorter unique name; return the response.
 
         `request` and the response are dicts, with Protobuf's JSON mapping
-        (docs/server-calls.md#grpc). `metadata` maps names in lower case to text, or names that end
-        in ``-bin`` to bytes. `timeout_s` can shorten the client's timeout, and is sent to the
-        service. `cancel` can end the call early. With `idempotent`, the call may be repeated even
-        if the service may have executed it already, such as after a lost connection.
+        (docs/server-calls.md#grpc), or for well-known types the values of this mapping, such as
+        text for ``google.protobuf.StringValue``. `metadata` maps names in lower case to text, or
+        names that end in ``-bin`` to bytes. `timeout_s` can shorten the client's timeout, and is
+        sent to the service. `cancel` can end the call early. With `idempotent`, the call may be
+        repeated even if the service may have executed it already, such as after a lost connection.
 
         Raises AccelflowError for invalid metadata, InputError for a setting that is not allowed,
         TypeError and ValueError for a request that JSON cannot express, and CallError for other
@@ -311,29 +312,38 @@ class GrpcClient(_Kept[_native.GrpcClient]):
         handler, such as KeyboardInterrupt, cancels the call.
         """
         _check_call(method, timeout_s, cancel, idempotent=idempotent)
-        response: dict[str, Any] = self._native.call(
-            method,
-            _members("request", request),
-            pairs(metadata),
-            timeout_s=timeout_s,
-            cancel=cancel,
-            idempotent=idempotent,
-            scope=current_scope(),
-        )
-        return response
+        message: Any = request
+        if request is None or isinstance(request, Mapping):
+            message = dict(request or {})
+        try:
+            return self._native.call(
+                method,
+                message,
+                pairs(metadata),
+                timeout_s=timeout_s,
+                cancel=cancel,
+                idempotent=idempotent,
+                scope=current_scope(),
+            )
+        except CallError as error:
+            if isinstance(message, dict) or error.reason != "bad_json":
+                raise
+            # It may hold secrets, so that the refusal shows its type.
+            allowed = "must be a mapping, None, or the JSON of the method's well-known type"
+            raise refused("type of request", type(request).__name__, allowed) from None
 
     async def call_async(
         self,
         method: str,
-        request: Mapping[str, Any] | None = None,
+        request: Mapping[str, Any] | Json = None,
         *,
         metadata: Metadata | None = None,
         timeout_s: float | None = None,
         idempotent: bool = False,
-    ) -> dict[str, Any]:
+    ) -> Any:
         """Call as :meth:`call` does, on a client thread; cancelling the task cancels the call."""
 
-        def work(cancel: _native.Cancel) -> dict[str, Any]:
+        def work(cancel: _native.Cancel) -> Any:
             return self.call(
                 method,
                 request,

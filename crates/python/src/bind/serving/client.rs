@@ -355,7 +355,7 @@ impl PyGrpcClient {
         Ok(PyGrpcClient { inner })
     }
 
-    /// Calls `method` (`Service.Method`) with the dict `request` and returns the response's dict.
+    /// Calls `method` (`Service.Method`) with the JSON value `request` and returns the response.
     ///
     /// Raises CallError for a failed call.
     #[pyo3(signature = (
