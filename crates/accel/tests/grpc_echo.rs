@@ -147,3 +147,34 @@ proptest! {
         }
     }
 }
+
+/// Regression: if any method of an interface mentioned `Any`, the messages of all others were refused
+/// in pieces, also a `Timestamp`.
+#[test]
+fn messages_in_pieces_are_merged_unless_they_may_hold_any() {
+    let interface = r#"
+        syntax = "proto3";
+        import "google/protobuf/any.proto";
+        import "google/protobuf/timestamp.proto";
+        message Pair { int32 a = 1; int32 b = 2; }
+        message Two { Pair pair = 1; google.protobuf.Timestamp at = 2; Deep deep = 3; }
+        message Deep { repeated Deeper more = 1; Pair pair = 2; }
+        message Deeper { map<string, google.protobuf.Any> any = 1; }
+        service S { rpc Echo(Two) returns (Two); }
+    "#;
+    let schema = Schema::parse(interface).unwrap();
+    let kind = schema.message("Two").unwrap();
+    let read = |bytes: &[u8]| message_to_json(&kind, bytes, &Limits::default());
+    let pieces = b"\x0a\x02\x08\x05\x12\x02\x08\x01\x0a\x02\x10\x07\x12\x02\x08\x02";
+    let json: Value = serde_json::from_slice(&read(pieces).unwrap()).unwrap();
+    let merged = json!({"pair": {"a": 5, "b": 7}, "at": "1970-01-01T00:00:02Z"});
+    assert_eq!(json, merged);
+    let inner = b"\x1a\x08\x12\x02\x08\x05\x12\x02\x10\x07";
+    let json: Value = serde_json::from_slice(&read(inner).unwrap()).unwrap();
+    assert_eq!(json["deep"]["pair"], merged["pair"]);
+    let error = read(b"\x1a\x00\x1a\x00").unwrap_err();
+    assert!(
+        error.to_string().contains("'Two.deep' comes twice"),
+        "{error}"
+    );
+}

@@ -142,9 +142,12 @@ impl Scan<'_> {
         start: usize,
         single: &mut Vec<u32>,
     ) -> Result<(), AccelError> {
-        let is_single =
-            matches!(field.ty, Ty::Message(_)) && matches!(field.holds, Holds::One | Holds::Group);
-        if !self.shapes.have_any || !is_single {
+        let is_single = matches!(field.holds, Holds::One | Holds::Group);
+        let may_hold_any = match field.ty {
+            Ty::Message(inner) => self.shapes.message(inner).may_hold_any,
+            _ => false,
+        };
+        if !may_hold_any || !is_single {
             return Ok(());
         }
         if single.contains(&field.number) {

@@ -18,8 +18,6 @@ pub(super) struct Shapes {
     most_always: usize,
     /// The message types that a `google.protobuf.Any` may hold, by name.
     within_any: HashMap<String, ShapeId>,
-    /// Whether one of the types is `google.protobuf.Any`.
-    pub(super) have_any: bool,
 }
 
 /// The index of a message type in [`Shapes`].
@@ -44,6 +42,8 @@ pub(super) struct Shape {
     /// Whether other files may declare extensions.
     pub(super) extensible: bool,
     pub(super) is_any: bool,
+    /// Whether it is a `google.protobuf.Any` or may contain one, at any depth.
+    pub(super) may_hold_any: bool,
     /// The extensions of the message that the interface declares.
     extensions: Vec<Field>,
     /// Whether the message wraps a floating-point number: its JSON is the bare number.
@@ -259,7 +259,7 @@ impl Builder {
     pub(super) fn finish(mut self) -> (Arc<Shapes>, HashMap<String, ShapeId>) {
         let always = self.shapes.messages.iter().map(|shape| shape.always);
         self.shapes.most_always = always.max().unwrap_or_default().max(1);
-        self.shapes.have_any = self.shapes.messages.iter().any(|shape| shape.is_any);
+        mark_holders_of_any(&mut self.shapes.messages);
         (Arc::new(self.shapes), self.known)
     }
 
@@ -290,6 +290,7 @@ impl Builder {
             always: fields.iter().filter(|field| !field.presence).count(),
             extensible: kind.extension_ranges().len() > 0,
             is_any: name == "google.protobuf.Any",
+            may_hold_any: name == "google.protobuf.Any",
             wraps_float: WRAPPED_FLOATS.contains(&name),
             oneofs: kind.oneofs().len(),
             extensions: kind
@@ -381,6 +382,28 @@ impl Builder {
         }
         self.shapes.enums.push(names);
         id
+    }
+}
+
+/// Sets [`Shape::may_hold_any`] of the messages that contain a message for which it is set.
+fn mark_holders_of_any(messages: &mut [Shape]) {
+    loop {
+        let holds = |field: &Field| match field.ty {
+            Ty::Message(ShapeId(inner)) => messages[inner].may_hold_any,
+            _ => false,
+        };
+        let is_new = |shape: &Shape| {
+            let mut fields = shape.fields.iter().chain(&shape.extensions);
+            !shape.may_hold_any && fields.any(holds)
+        };
+        let places = 0..messages.len();
+        let found: Vec<usize> = places.filter(|place| is_new(&messages[*place])).collect();
+        if found.is_empty() {
+            return;
+        }
+        for place in found {
+            messages[place].may_hold_any = true;
+        }
     }
 }
 
