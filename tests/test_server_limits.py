@@ -16,7 +16,16 @@ from typing import Any
 import grpc
 import pytest
 
-from accelflow import AccelflowError, Client, InputError, Limits, Server, Timeouts
+from accelflow import (
+    AccelflowError,
+    CallError,
+    Client,
+    InputError,
+    Limits,
+    Observability,
+    Server,
+    Timeouts,
+)
 from thrift_client import INTERFACE as THRIFT
 
 INTERFACE = """
@@ -303,3 +312,19 @@ def test_connections_are_taken_again_when_descriptors_are_free(tmp_path: Path) -
             assert line.recv(1) == b"\0"
         process.stdin.close()
         assert process.wait(timeout=60) == 0
+
+
+@pytest.mark.parametrize("record", [False, True])
+@pytest.mark.parametrize("compress", [False, True])
+def test_a_void_function_returns_no_value(tmp_path: Path, record: bool, compress: bool) -> None:
+    """Servers with a recording, and those of compressed requests, dropped the value."""
+    path = tmp_path / "void.thrift"
+    path.write_text("service Test { void quiet(), void loud() }", encoding="utf-8")
+    server = Server(path, observability=Observability(record=record))
+    server.handle("quiet", lambda _: None)
+    server.handle("loud", lambda _: 5)
+    with server:
+        client = Client(path, f"127.0.0.1:{server.port}", compress=compress)
+        assert client.call("quiet") is None
+        with pytest.raises(CallError, match="bad_result"):
+            client.call("loud")

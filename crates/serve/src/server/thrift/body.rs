@@ -126,7 +126,13 @@ fn encode(schema: &Schema, function: FunctionId, value: Value) -> Result<Body, R
             bytes,
             record: Some(record),
         }),
-        Value::Json(_) if !returns => Ok(Body::json(b"{}".to_vec())),
+        Value::Json(value) if !returns => match &*value {
+            b"" | b"null" => Ok(Body::json(b"{}".to_vec())),
+            // As records do, which servers with a recording and compressed requests do not use.
+            _ => Err(Refusal::Unfit(
+                "the handler returned a value, but its function is void".to_owned(),
+            )),
+        },
         Value::Json(value) if value.is_empty() => Err(internal(
             "the handler returned nothing, but its function has a result",
         )),
