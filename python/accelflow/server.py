@@ -395,7 +395,8 @@ class Server:
         of the most common path of its requests. `base` is the text of another recording: the result
         is then `base`, in which these services replace those of the same names, or are added.
         Record over TLS: without it, connections use traces such as ``T1_plain``, which the
-        simulator does not have.
+        simulator does not have. Record handlers that are functions and make their calls themselves:
+        the waits of coroutines count as their work.
 
         Raises AccelflowError for a function without requests and for a server that does not record
         or is not running, and InputError for values of another type and for names of services that
