@@ -269,13 +269,16 @@ fn json_that_does_not_fit_is_named() {
          union U { 1: i32 a, 2: i32 b }",
     )
     .unwrap();
-    let reason = |name: &str, json: &str| {
+    let error = |name: &str, json: &str| {
         let id = schema.struct_id(name).unwrap();
         let limits = Limits::default();
-        struct_from_json(&schema, id, Protocol::Binary, json.as_bytes(), &limits)
-            .unwrap_err()
-            .reason()
+        struct_from_json(&schema, id, Protocol::Binary, json.as_bytes(), &limits).unwrap_err()
     };
+    let reason = |name: &str, json: &str| error(name, json).reason();
+    assert_eq!(
+        error("S", r#"{"large":1.0,"must":""}"#).to_string(),
+        "'large' is 1.0 in the JSON: must be i64, as in the schema"
+    );
     assert_eq!(reason("S", r#"{"tiny":128,"must":""}"#), "out_of_range");
     assert_eq!(
         reason("S", r#"{"large":9223372036854775808,"must":""}"#),

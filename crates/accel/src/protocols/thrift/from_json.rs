@@ -189,7 +189,8 @@ impl<'de, W: Writer> Visitor<'de> for Value<'_, '_, W> {
 
     fn visit_f64<E: Error>(mut self, value: f64) -> Result<bool, E> {
         if *self.ty != Ty::Double {
-            return Err(self.mismatch(value));
+            // As 1.0, which is no integer, and not as 1.
+            return Err(self.mismatch(format_args!("{value:?}")));
         }
         self.header();
         self.context.writer.double(value);

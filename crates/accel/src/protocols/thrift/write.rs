@@ -174,7 +174,8 @@ impl<'v, 'c, 't, W: Writer> Serializer for Value<'v, 'c, 't, W> {
 
     fn serialize_f64(mut self, value: f64) -> Done {
         if *self.ty != Ty::Double {
-            return Err(self.mismatch(value));
+            // As 1.0, which is no integer, and not as 1.
+            return Err(self.mismatch(format_args!("{value:?}")));
         }
         if !value.is_finite() {
             let (field, found) = (self.name.to_owned(), value.to_string());
