@@ -115,6 +115,9 @@ pub fn import_streams<R: Read + 'static>(
     let share = sampling_share(sampling, options, &mut findings);
     say_assumptions(options, &mut findings);
     let mut made = document(analysis, &names, &mut findings, options, share)?;
+    if made.workload["services"] == json!([]) {
+        return Err(nothing(&origin, &findings));
+    }
     made.workload["origin"] = origin.table(&findings);
     let report = json!({
         "understood": findings.list(Sure::Understood),

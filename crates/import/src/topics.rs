@@ -78,6 +78,8 @@ topics! {
         => "left out: the sizes are those of the workload";
     STANDS = Guessed "called operations with less common sequences of calls (shapes)"
         => "their callers call the most common shape";
+    UNCALLED = Dropped "requests of called operations whose callers are left out"
+        => "left out: nothing in the workload calls them";
     RATED = Guessed "requests from outside with less common sequences of calls (shapes)"
         => "they count in the rates of the kept shapes, as `rates` asks";
     RARE = Dropped "requests from outside with less common sequences of calls (shapes)"

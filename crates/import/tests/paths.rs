@@ -246,6 +246,109 @@ fn rare_shapes_are_services_of_their_own_or_are_counted() {
     assert_eq!(coverage["share_of_rate"], 1.0);
 }
 
+/// Two requests that call Pay, and one that calls Ship, which calls Box.
+const RARELY_CALLED: &str = "
+    1 1 - shop Buy server 0 100 rpc.system=x
+    1 2 1 shop pay client 10 50 rpc.system=x
+    1 3 2 bank Pay server 20 40 rpc.system=x
+    2 1 - shop Buy server 1000 1100 rpc.system=x
+    2 2 1 shop pay client 1010 1050 rpc.system=x
+    2 3 2 bank Pay server 1020 1040 rpc.system=x
+    3 1 - shop Buy server 2000 2100 rpc.system=x
+    3 2 1 shop ship client 2010 2050 rpc.system=x
+    3 3 2 post Ship server 2020 2040 rpc.system=x
+    3 4 3 post box client 2025 2035 rpc.system=x
+    3 5 4 wood Box server 2026 2034 rpc.system=x
+";
+
+#[test]
+fn operations_that_only_left_out_requests_call_are_left_out() {
+    let bytes = jaeger(&lines(RARELY_CALLED));
+    let import = |options| import(Kind::Jaeger, bytes.as_bytes(), options).unwrap();
+    let services = |found: &Imported| -> Vec<String> {
+        let services = found.workload["services"].as_array().unwrap().iter();
+        services
+            .map(|service| service["name"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    let topic = "requests of called operations whose callers are left out";
+    let most = import(r#"{"shapes": 1}"#);
+    assert_eq!(services(&most), ["Buy", "Pay"]);
+    assert_eq!(count(&most, "dropped", topic), 2);
+    let coverage = most.report["coverage"].as_array().unwrap();
+    let row = |operation: &str| {
+        let found = coverage.iter().find(|row| row["operation"] == operation);
+        let row = found.unwrap();
+        (row["service"].clone(), row["share_of_requests"].clone())
+    };
+    assert_eq!(row("Ship"), (json!(null), json!(0.0)));
+    assert_eq!(row("Pay"), (json!("Pay"), json!(1.0)));
+    let all = import("{}");
+    assert_eq!(services(&all), ["Buy", "Buy.2", "Pay", "Ship", "Box"]);
+    assert_eq!(count(&all, "dropped", topic), 0);
+}
+
+#[test]
+fn a_shape_from_outside_stays_if_nothing_calls_the_most_common_one() {
+    let begin = |trace: u32| {
+        let (from, to) = (trace * 1000, trace * 1000 + 100);
+        format!("{trace} 1 - shop Buy server {from} {to} rpc.system=x\n")
+    };
+    let call = |trace: u32, number: u32, at: u32, name: &str| {
+        let (span, from, to) = (number * 10, trace * 1000 + at, trace * 1000 + at + 20);
+        format!("{trace} {span} 1 shop {name} client {from} {to} rpc.system=x\n")
+    };
+    let mut text = String::new();
+    for trace in 1..4 {
+        text += &(begin(trace) + &call(trace, 1, 10, "pay"));
+    }
+    for trace in 4..7 {
+        text += &(begin(trace) + &call(trace, 1, 10, "pay") + &call(trace, 2, 40, "pay"));
+    }
+    text += &begin(7);
+    for (number, at) in [(1, 10), (2, 40)] {
+        text += &call(7, number, at, "ship");
+        let (from, to) = (7000 + at, 7000 + at + 20);
+        text += &format!(
+            "7 {number}1 {number}0 post Ship server {from} {to} rpc.system=x
+             7 {number}2 {number}1 post box client {from} {to} rpc.system=x\n"
+        );
+    }
+    text += "8 1 - post Ship server 8000 8100 rpc.system=x\n";
+    let bytes = jaeger(&lines(&text));
+    let found = import(Kind::Jaeger, bytes.as_bytes(), r#"{"shapes": 2}"#).unwrap();
+    let services = found.workload["services"].as_array().unwrap().iter();
+    let names: Vec<&str> = services.map(|s| s["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["Buy", "Buy.2", "Ship"]);
+    // The two requests of the most common shape are left out, as are those that call them.
+    assert_eq!(path(&found, "Ship"), "T1 100.0 T2");
+    let topic = "requests of called operations whose callers are left out";
+    assert_eq!(count(&found, "dropped", topic), 2);
+}
+
+#[test]
+fn a_service_that_another_of_its_operation_calls_is_simulated() {
+    let found = imported(
+        "1 1 - a A server 0 100 rpc.system=x
+         1 2 1 a b client 10 90 rpc.system=x
+         1 3 2 b B server 10 90 rpc.system=x
+         1 4 3 b a client 20 40 rpc.system=x
+         1 5 4 a A server 20 40 rpc.system=x
+         1 6 3 b a client 50 70 rpc.system=x
+         1 7 6 a A server 50 70 rpc.system=x
+         2 1 - a A server 1000 1100 rpc.system=x
+         2 2 1 a b client 1010 1090 rpc.system=x
+         2 3 2 b B server 1010 1090 rpc.system=x
+         2 4 3 b a client 1020 1040 rpc.system=x
+         2 5 4 a A server 1020 1040 rpc.system=x
+         2 6 3 b a client 1050 1070 rpc.system=x
+         2 7 6 a A server 1050 1070 rpc.system=x",
+    );
+    assert_eq!(path(&found, "A.2"), "T1 10.0 T9>B 10.0 T2");
+    assert_eq!(path(&found, "B"), "T1 10.0 T9>A 10.0 T9>A 20.0 T2");
+    assert_eq!(path(&found, "A"), "T1 20.0 T2");
+}
+
 #[test]
 fn requests_by_http_have_traces_of_their_own() {
     let text = "

@@ -61,7 +61,7 @@ def _name(row: Row) -> str:
 
 
 def _of(row: Row) -> str:
-    if row["share_of_rate"] < 1:
+    if row["share_of_rate"] < 1 or not row["shapes_kept"]:
         return f"of the requests of {_name(row)}"
     return f"of the requests of {_name(row)}, for all of which these stand"
 

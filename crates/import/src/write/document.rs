@@ -10,6 +10,7 @@ use super::chains::{chain, ends, pause_ns, written};
 use super::distributions::{sizes, us};
 use super::names::{service_names, unique};
 use super::own_traces::{Own, text};
+use super::reached::{Chosen, Kept, reached};
 use crate::analyse::{Analysis, ItemStats, Operation, Shape, Totals};
 use crate::error::ImportError;
 use crate::names::Names;
@@ -40,7 +41,7 @@ const MOST_SERVICES: usize = 1_000;
 /// The most steps of a path.
 const MOST_STEPS: usize = 400;
 /// The most chains at once.
-const MOST_AT_ONCE: usize = 64;
+pub(super) const MOST_AT_ONCE: usize = 64;
 /// The lowest rate that a file may have, in requests per second.
 const LOWEST_RATE: f64 = 0.001;
 
@@ -98,9 +99,15 @@ pub(crate) fn document(
         written: Vec::new(),
         coverage: Vec::new(),
     };
+    let mut chosen = Vec::with_capacity(operations.len());
     for (method, operation) in operations {
-        writer.operation(method, operation)?;
+        chosen.extend(writer.choose(method, operation)?);
     }
+    let order = reached(&mut chosen, options);
+    for one in &mut chosen {
+        writer.operation(one)?;
+    }
+    writer.services(chosen, &order)?;
     writer.made()
 }
 
@@ -144,7 +151,8 @@ fn spelt(method: Method, names: &Names) -> String {
     format!("{} {}", names.text(method.0), names.text(method.1))
 }
 
-fn counted(requests: u64, outside: u64, options: &Options) -> u64 {
+/// How many of an operation's or a shape's requests count for its rate.
+pub(super) fn counted(requests: u64, outside: u64, options: &Options) -> u64 {
     match options.simulate_calls {
         true => outside,
         false => requests,
@@ -181,41 +189,87 @@ struct Writer<'w> {
     own: BTreeSet<Own>,
     /// The traces that begin chains.
     entries: BTreeSet<String>,
-    /// The operations that each calls.
-    edges: HashMap<Method, HashSet<Method>>,
+    /// The operations of which each service calls the most common shape. Services are operations
+    /// with the numbers of their shapes.
+    edges: HashMap<(Method, usize), HashSet<Method>>,
     uses: BTreeMap<String, Use>,
     written: Vec<Value>,
     coverage: Vec<Value>,
 }
 
 impl Writer<'_> {
-    fn operation(&mut self, method: Method, operation: Whole) -> Result<(), ImportError> {
-        let place = spelt(method, self.names);
-        let Whole { totals, shapes, .. } = operation;
+    /// The shapes that the workload may have of `operation`; `None` if there are too many services.
+    fn choose(&mut self, method: Method, operation: Whole) -> Result<Option<Chosen>, ImportError> {
+        let Whole {
+            totals,
+            shapes,
+            found,
+        } = operation;
         if !self.emitted.contains(&method) && !shapes.is_empty() {
             let count = totals.requests;
-            return self
-                .findings
-                .count_many(&topics::SERVICES, count, || place.clone());
+            let place = || spelt(method, self.names);
+            self.findings.count_many(&topics::SERVICES, count, place)?;
+            return Ok(None);
         }
-        let (mut kept, shapes) = self.kept(shapes);
+        let (kept, shapes) = self.kept(shapes);
+        Ok(Some(Chosen {
+            method,
+            totals,
+            found,
+            shapes,
+            kept,
+            stands_for: 1.0,
+            unreached: false,
+        }))
+    }
+
+    /// Reports which requests of an operation the workload has.
+    fn operation(&mut self, one: &mut Chosen) -> Result<(), ImportError> {
+        let place = spelt(one.method, self.names);
+        let (totals, kept) = (&one.totals, &mut one.kept);
         let arrived = counted(totals.requests, totals.outside, self.options);
         let lost = arrived.saturating_sub(kept.arrived);
         let replaced = (totals.requests - kept.requests).saturating_sub(lost);
         let whole = self.options.whole_rates && kept.arrived > 0;
         let topic = if whole { &topics::RATED } else { &topics::RARE };
         self.findings.count_many(topic, lost, || place.clone())?;
-        let mut stands_for = 1.0;
         if whole {
-            stands_for = arrived as f64 / kept.arrived as f64;
+            one.stands_for = arrived as f64 / kept.arrived as f64;
             kept.arrived = arrived;
         }
-        for (number, shape) in (1..).zip(shapes) {
-            self.service(method, &totals, shape, (number, stands_for))?;
-        }
+        let topic = match one.unreached {
+            true => &topics::UNCALLED,
+            false => &topics::STANDS,
+        };
         self.findings
-            .count_many(&topics::STANDS, replaced, || place.clone())?;
-        self.cover(method, &totals, operation.found, &kept);
+            .count_many(topic, replaced, || place.clone())?;
+        self.cover(one);
+        Ok(())
+    }
+
+    /// Writes the services, callers before those that only they call, so that of calls in a circle
+    /// one that is reached is simulated. The file has them in the order of their operations.
+    fn services(
+        &mut self,
+        mut chosen: Vec<Chosen>,
+        order: &[(usize, usize)],
+    ) -> Result<(), ImportError> {
+        let mut names = Vec::with_capacity(chosen.len());
+        for one in &chosen {
+            let base = self.services.get(&one.method).cloned().unwrap_or_default();
+            let name = |number| match number {
+                0 => base.clone(),
+                _ => unique(&format!("{base}.{}", number + 1), &mut self.taken),
+            };
+            names.push((0..one.shapes.len()).map(name).collect::<Vec<String>>());
+        }
+        let mut written = BTreeMap::new();
+        for &(index, number) in order {
+            let name = &names[index][number];
+            let service = self.service(&mut chosen[index], number, name)?;
+            written.insert((index, number), service);
+        }
+        self.written = written.into_values().collect();
         Ok(())
     }
 
@@ -229,18 +283,15 @@ impl Writer<'_> {
             let arrived = counted(shape.requests, shape.outside, self.options);
             if first || (kept.shapes < self.options.shapes && arrived > 0 && self.room > 0) {
                 self.room -= usize::from(!first);
-                kept.shapes += 1;
-                kept.requests += shape.requests;
-                kept.arrived += arrived;
-                kept.time_ns += shape.time_ns;
-                kept.inner_ns += shape.inner_ns;
+                kept.add(&shape, self.options);
                 chosen.push(shape);
             }
         }
         (kept, chosen)
     }
 
-    fn cover(&mut self, method: Method, operation: &Totals, shapes: Option<usize>, kept: &Kept) {
+    fn cover(&mut self, one: &Chosen) {
+        let (method, operation, kept) = (one.method, &one.totals, &one.kept);
         let arrived = counted(operation.requests, operation.outside, self.options);
         let service = self.services.get(&method).filter(|_| kept.shapes > 0);
         let share = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 1.0 };
@@ -252,7 +303,7 @@ impl Writer<'_> {
             "from_outside": operation.outside,
             "failed": operation.failed,
             "mean_us": us(share(operation.time_ns, operation.requests as f64)),
-            "shapes": shapes,
+            "shapes": one.found,
             "shapes_kept": kept.shapes,
             "share_of_requests": share(kept.requests as f64, operation.requests as f64),
             "share_of_rate": share(kept.arrived as f64, arrived as f64),
@@ -261,20 +312,14 @@ impl Writer<'_> {
         }));
     }
 
-    /// Writes the service of a shape: its number, from 1, among those of its operation, and how
-    /// many requests from outside each of its own stands for.
+    /// The service called `name` of the shape of `one` with the index `number`.
     fn service(
         &mut self,
-        method: Method,
-        operation: &Totals,
-        shape: Shape,
-        (number, stands_for): (usize, f64),
-    ) -> Result<(), ImportError> {
-        let base = self.services.get(&method).cloned().unwrap_or_default();
-        let name = match number {
-            1 => base,
-            _ => unique(&format!("{base}.{number}"), &mut self.taken),
-        };
+        one: &mut Chosen,
+        number: usize,
+        name: &str,
+    ) -> Result<Value, ImportError> {
+        let (method, shape) = (one.method, &mut one.shapes[number]);
         let mut service = Map::new();
         service.insert("name".to_owned(), json!(name));
         let operation_name = self.names.text(method.1);
@@ -290,7 +335,7 @@ impl Writer<'_> {
             shape.outside
         };
         if let Some(rate) = self.rates.per_request.filter(|_| arrived > 0) {
-            let rate = rate * arrived as f64 * stands_for;
+            let rate = rate * arrived as f64 * one.stands_for;
             if rate < LOWEST_RATE {
                 let place = shape.place.clone();
                 self.findings.count(&topics::RATES, || place.clone())?;
@@ -298,17 +343,16 @@ impl Writer<'_> {
             let rate = rate.clamp(LOWEST_RATE, 1e9);
             service.insert("rate_rps".to_owned(), json!((rate * 1e6).round() / 1e6));
         }
-        let path = self.path(method, operation, shape)?;
+        let path = self.path((method, number), &one.totals, shape)?;
         service.insert("path".to_owned(), Value::Array(path));
-        self.written.push(Value::Object(service));
-        Ok(())
+        Ok(Value::Object(service))
     }
 
     fn path(
         &mut self,
-        method: Method,
+        caller: (Method, usize),
         operation: &Totals,
-        shape: Shape,
+        shape: &mut Shape,
     ) -> Result<Vec<Value>, ImportError> {
         let compressed = (
             operation.request_compressed.value().unwrap_or(0.0),
@@ -332,8 +376,8 @@ impl Writer<'_> {
         let mut gaps = shape.gaps_ns.iter().map(|gap| gap.value() * share);
         let mut cpu = || json!({"cpu_us": us(gaps.next().unwrap_or(0.0))});
         let mut path = vec![ends.first, cpu()];
-        for step in shape.steps {
-            let chains = self.step(method, step, &shape.place)?;
+        for step in std::mem::take(&mut shape.steps) {
+            let chains = self.step(caller, step, &shape.place)?;
             match <[Value; 1]>::try_from(chains) {
                 Ok([chain]) => path.push(chain),
                 Err(chains) => path.push(json!({"parallel": chains})),
@@ -347,7 +391,7 @@ impl Writer<'_> {
     /// The chains of a step: equal calls are one chain, several times.
     fn step(
         &mut self,
-        method: Method,
+        caller: (Method, usize),
         step: Vec<ItemStats>,
         place: &str,
     ) -> Result<Vec<Value>, ImportError> {
@@ -370,20 +414,20 @@ impl Writer<'_> {
         }
         let mut chains = Vec::with_capacity(groups.len());
         for (item, times) in groups {
-            chains.push(self.chain(method, &item, times, place)?);
+            chains.push(self.chain(caller, &item, times, place)?);
         }
         Ok(chains)
     }
 
     fn chain(
         &mut self,
-        method: Method,
+        caller: (Method, usize),
         item: &ItemStats,
         times: usize,
         place: &str,
     ) -> Result<Value, ImportError> {
         let calls = match item.answered && self.options.simulate_calls {
-            true => self.callee(method, item.target, place)?,
+            true => self.callee(caller, item.target, place)?,
             false => None,
         };
         let short = if pause_ns(item) < 0.0 {
@@ -415,7 +459,7 @@ impl Writer<'_> {
     /// The service that answers calls of `target`, unless it would then call itself.
     fn callee(
         &mut self,
-        caller: Method,
+        caller: (Method, usize),
         target: Method,
         place: &str,
     ) -> Result<Option<String>, ImportError> {
@@ -423,14 +467,14 @@ impl Writer<'_> {
             return Ok(None);
         }
         let mut open = vec![target];
-        let mut reached = HashSet::new();
+        let mut seen = HashSet::new();
         while let Some(next) = open.pop() {
-            if next == caller {
+            if (next, 0) == caller {
                 self.findings.count(&topics::CIRCLE, || place.to_owned())?;
                 return Ok(None);
             }
-            if reached.insert(next) {
-                open.extend(self.edges.get(&next).into_iter().flatten());
+            if seen.insert(next) {
+                open.extend(self.edges.get(&(next, 0)).into_iter().flatten());
             }
         }
         self.edges.entry(caller).or_default().insert(target);
@@ -465,17 +509,6 @@ impl Writer<'_> {
             traces: traces.collect(),
         })
     }
-}
-
-/// The part of an operation that is in the workload.
-#[derive(Default)]
-struct Kept {
-    shapes: usize,
-    requests: u64,
-    /// The number of requests that count for its rate.
-    arrived: u64,
-    time_ns: f64,
-    inner_ns: f64,
 }
 
 impl Origin {

@@ -6,5 +6,6 @@ mod distributions;
 mod document;
 mod names;
 mod own_traces;
+mod reached;
 
 pub(crate) use document::{Origin, document};
