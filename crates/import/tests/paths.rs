@@ -367,6 +367,24 @@ fn requests_by_http_have_traces_of_their_own() {
 }
 
 #[test]
+fn messages_without_an_encoding_are_not_compressed() {
+    let mut text = String::new();
+    for number in 1..9 {
+        let (at, to) = (number * 1000, number * 1000 + 100);
+        let encoding = "rpc.grpc.response.metadata.grpc-encoding=gzip";
+        let encoding = if number < 3 { encoding } else { "rpc.system=x" };
+        text += &format!(
+            "{number} 1 - shop Buy server {at} {to} {encoding}
+             {number} 2 1 shop pay client {at} {to} {encoding}\n"
+        );
+    }
+    let found = imported(&text);
+    assert_eq!(path(&found, "Buy"), "T1 0.0 T9 0.0 T2");
+    let call = &found.workload["services"][0]["path"][2];
+    assert_eq!(call["odds"], json!({"T10": {"compressed": 0.25}}));
+}
+
+#[test]
 fn sizes_of_messages_are_kept() {
     let sizes = "rpc.system=x rpc.request.size=100 rpc.response.size=900";
     let text = format!(

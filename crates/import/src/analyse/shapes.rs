@@ -105,7 +105,15 @@ impl Share {
         self.yes += other.yes;
     }
 
-    /// The share; `None` if no case states it.
+    /// The share of `all` cases, of which those that do not state it do not hold.
+    pub(crate) fn among(self, all: u64) -> f64 {
+        match all {
+            0 => 0.0,
+            all => self.yes as f64 / all as f64,
+        }
+    }
+
+    /// The share of the cases that state it; `None` if no case states it.
     pub(crate) fn value(self) -> Option<f64> {
         (self.known > 0).then(|| self.yes as f64 / self.known as f64)
     }

@@ -79,10 +79,11 @@ impl Chain {
 pub(super) fn chain(item: &ItemStats, options: &Options) -> Chain {
     let waits = || wait(&item.wait_ns, options.waits);
     let errors = exceptions(item);
-    let compressed = item.response_compressed.value().unwrap_or(0.0);
-    let send = |entry: &str| match item.request_compressed.value() {
-        Some(share) if share >= 0.5 => format!("{entry}+Cmp"),
-        _ => entry.to_owned(),
+    // A message without the name of an encoding is not compressed.
+    let compressed = item.response_compressed.among(item.count);
+    let send = |entry: &str| match item.request_compressed.among(item.count) >= 0.5 {
+        true => format!("{entry}+Cmp"),
+        false => entry.to_owned(),
     };
     match item.class {
         Class::Rpc => Chain::of(&send("T9"))

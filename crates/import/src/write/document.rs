@@ -355,8 +355,8 @@ impl Writer<'_> {
         shape: &mut Shape,
     ) -> Result<Vec<Value>, ImportError> {
         let compressed = (
-            operation.request_compressed.value().unwrap_or(0.0),
-            operation.response_compressed.value().unwrap_or(0.0),
+            operation.request_compressed.among(operation.requests),
+            operation.response_compressed.among(operation.requests),
         );
         let messages = (
             sizes(&operation.request_bytes),
