@@ -2,7 +2,8 @@
 //!
 //! A request is a server span of its service. Each wait for an answer is a client span from the
 //! sending of the message to the answer, or to the time-out, which is an error. If a simulated
-//! service answers, the client span is the parent of that service's server span. From the
+//! service answers, the client span is the parent of that service's server span, and its attribute
+//! `peer.service` is the service's name. From the
 //! attributes of the client span, an import can tell which accelerator trace receives the answer.
 //! The attribute `accelflow.detached = true` means that the request does not wait for the answer.
 //! Each phase of application logic is an internal span with `accelflow.application = true`, by
@@ -86,6 +87,8 @@ struct Request {
 struct Part {
     /// The phase, the chain and the trace of a wait; none for application logic.
     wait: Option<(usize, usize, String)>,
+    /// The index of the simulated service that answers.
+    callee: Option<usize>,
     from_ns: u64,
     /// The end of the part; `None` while the answer is awaited.
     to_ns: Option<u64>,
@@ -137,12 +140,13 @@ impl<W: Write> SpanWriter<W> {
     /// `callee.1` to the service with index `callee.0`. Must follow directly after
     /// [`SpanWriter::sent`] for this message.
     pub fn called(&mut self, service: usize, request: u64, callee: (usize, u64)) {
-        let Some(open) = self.open.get(&(service, request)) else {
+        let Some(open) = self.open.get_mut(&(service, request)) else {
             return;
         };
         let Some(last) = open.spans.len().checked_sub(1) else {
             return;
         };
+        open.spans[last].callee = Some(callee.0);
         let place = Place {
             trace: open.place.trace,
             id: callee.1,
@@ -175,6 +179,7 @@ impl<W: Write> SpanWriter<W> {
         if let Some(open) = self.open.get_mut(&(service, request)) {
             open.spans.push(Part {
                 wait: None,
+                callee: None,
                 from_ns: at_ns.saturating_sub(time_ns),
                 to_ns: Some(at_ns),
                 compressed: false,
@@ -190,6 +195,7 @@ impl<W: Write> SpanWriter<W> {
         if let Some(open) = self.open.get_mut(&(service, request)) {
             open.spans.push(Part {
                 wait: Some((wait.phase, wait.chain, wait.trace.to_owned())),
+                callee: None,
                 from_ns: at_ns,
                 to_ns: None,
                 compressed: wait.compressed,
@@ -318,7 +324,8 @@ impl<W: Write> SpanWriter<W> {
         let Some((ended_ns, error)) = open.ended else {
             return Ok(());
         };
-        let line = self.services[service].line(&open, ended_ns, error);
+        let names = |index: usize| self.services.get(index).map(|shown| shown.name.as_str());
+        let line = self.services[service].line(&open, ended_ns, error, &names);
         serde_json::to_writer(&mut self.out, &line)?;
         self.written += 1;
         self.out.write_all(b"\n")
@@ -361,8 +368,14 @@ impl Shown {
         }
     }
 
-    /// A line of a request: an `ExportTraceServiceRequest`.
-    fn line(&self, request: &Request, ended_ns: u64, error: bool) -> Value {
+    /// A line of a request: an `ExportTraceServiceRequest`. `names` has the names of services.
+    fn line<'n>(
+        &self,
+        request: &Request,
+        ended_ns: u64,
+        error: bool,
+        names: &dyn Fn(usize) -> Option<&'n str>,
+    ) -> Value {
         let place = request.place;
         let attributes = vec![
             ("rpc.system", json!("accelflow")),
@@ -387,14 +400,16 @@ impl Shown {
         )];
         for (index, part) in request.spans.iter().enumerate() {
             let ids = (place.trace, place.part(index), place.id);
-            spans.push(self.part(ids, part, ended_ns));
+            let peer = part.callee.and_then(names);
+            spans.push(self.part(ids, part, ended_ns, peer));
         }
         let resource = attributes_of(vec![("service.name", json!(self.name))]);
         let spans = json!({"resource": {"attributes": resource}, "scopeSpans": [{"spans": spans}]});
         json!({"resourceSpans": [spans]})
     }
 
-    fn part(&self, ids: (u128, u64, u64), part: &Part, ended_ns: u64) -> Value {
+    /// The span of `part`, which the service called `peer` answers, if given.
+    fn part(&self, ids: (u128, u64, u64), part: &Part, ended_ns: u64, peer: Option<&str>) -> Value {
         let Some((phase, chain, trace)) = &part.wait else {
             let attributes = vec![("accelflow.application", json!(true))];
             let times = (part.from_ns, part.to_ns.unwrap_or(ended_ns));
@@ -413,6 +428,8 @@ impl Shown {
             false => (3, part.to_ns.unwrap_or(ended_ns.max(part.from_ns))),
         };
         let mut attributes = protocol(trace, refill);
+        // An import must not take other calls by the same trace for calls of this service.
+        attributes.extend(peer.map(|peer| ("peer.service", json!(peer))));
         let first = !matches!(trace.as_str(), "T6") && !refill;
         if first && entry.ends_with("+Cmp") {
             attributes.push(("accelflow.request.compressed", json!(true)));

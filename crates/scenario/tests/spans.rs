@@ -239,6 +239,36 @@ fn a_call_that_nobody_waits_for_comes_back_as_one() {
     assert_eq!(imported.report["dropped"], json!([]));
 }
 
+#[test]
+fn a_call_beside_one_of_a_simulated_service_comes_back_as_a_wait() {
+    let facts = "facts = { T10 = { exception = 0, compressed = 0 } }";
+    let begin = "{ trace = 'T1', facts = { T1 = { compressed = 0 } } }";
+    let text = format!(
+        "schema = 'accelflow.workload/1'\nname = 'mixed'\n[[services]]\nname = 'Front'\nrate_rps = 300\n\
+         path = [{begin}, {{ cpu_us = 30 }}, {{ trace = 'T9', calls = 'Stock', {facts} }},\n\
+         {{ cpu_us = 20 }}, {{ trace = 'T9', {facts}, waits = {{ T10 = {{ constant_us = 70 }} }} }},\n\
+         {{ cpu_us = 10 }}, {{ trace = 'T2' }}]\n\
+         [[services]]\nname = 'Stock'\npath = [{begin}, {{ cpu_us = 40 }}, {{ trace = 'T2' }}]\n"
+    );
+    let read = accelflow_workload::file::read(&text, "mixed").unwrap();
+    let scenario = json!({
+        "workload": read.workload, "orchestrators": ["accelflow"], "requests": 300, "profile": "paper",
+    });
+    let imported = import(
+        spans(scenario),
+        r#"{"name": "mixed", "strict": true, "waits": "constant"}"#,
+    );
+    let services = imported.workload["services"].as_array().unwrap();
+    assert_eq!(services.len(), 2, "{services:#?}");
+    let path = &service(&imported, "Front")["path"];
+    assert_eq!(path[2]["calls"], json!("Stock"), "{path:#}");
+    assert_eq!(path[4].get("calls"), None, "{path:#}");
+    assert!(
+        error(&path[4]["waits"]["T10"]["constant_us"], 70.0) < 1e-3,
+        "{path:#}"
+    );
+}
+
 /// A front that calls Stock with and without waiting; Stock, on another server, calls Price.
 fn shop() -> Value {
     let facts = "facts = { T10 = { exception = 0, compressed = 0 } }";
