@@ -108,6 +108,18 @@ def test_known_defects_of_the_call_graphs_are_named_and_counted() -> None:
     assert understood["calls of a cache (mc) in the paths"] == 1
 
 
+def test_a_caller_does_not_wait_for_the_consumer_of_its_message(tmp_path: Path) -> None:
+    head = "traceid,timestamp,rpcid,um,rpctype,dm,interface,rt\n"
+    # An answer after 50 ms, of which 20 are those of a call. The consumer takes 1,000 ms.
+    rows = ["0,0,U,http,a,x,-50", "1,0.1,a,mq,q,y,1000", "10,0.2,a,rpc,b,z,20"]
+    text = head + "".join(f"t{n},{row}\n" for n in range(4) for row in rows)
+    found = import_alibaba([table(tmp_path, text)], Report("a"), AlibabaOptions())
+    service = next(service for service in found.tree["services"] if service["name"].startswith("a"))
+    assert service["app_us"] == 30_000
+    traces = [phase.get("trace") for phase in service["path"]]
+    assert traces == ["T1", None, "T8", None, "T9", None, "T2"]
+
+
 def test_strict_takes_clean_tables_of_alibaba_and_states_their_conventions(tmp_path: Path) -> None:
     head = "traceid,timestamp,rpcid,um,rpctype,dm,interface,rt\n"
     clean = table(tmp_path, head + "".join(f"t{n},{n},0,(?),http,a,x,3\n" for n in range(4)))

@@ -73,10 +73,13 @@ class _Seen:
 
     @property
     def length_ms(self) -> float:
-        """Return the duration of the call in ms, as the caller's row states it.
+        """Return how long the caller waits in ms, as its row states it.
 
-        Without this row, it is the callee's; 0 without either.
+        Without this row, it is the callee's time; 0 without either. For a message to a queue it is
+        0: the time in its row is that of the consumer.
         """
+        if self.record.kind == "mq":
+            return 0.0
         length = self.caller_ms if self.caller_ms is not None else self.callee_ms
         return length or 0.0
 
