@@ -1,6 +1,7 @@
 """Profiles: folded stacks and perf script in the categories of the Accelerometer paper."""
 
 import json
+import math
 from pathlib import Path
 
 import pytest
@@ -130,8 +131,9 @@ def test_what_acceleration_buys(tmp_path: Path) -> None:
     assert memory["speedup_percent"] == pytest.approx(25)
     assert memory["ideal_speedup_percent"] == pytest.approx(100 * 0.3 / 0.7)
     assert "SIMD" in memory["opportunity"]
-    with pytest.raises(InputError, match="acceleration_ratio = 0: must be above 0"):
-        breakdown(read(profile_of(FOLDED, tmp_path)), acceleration_ratio=0)
+    for wrong in (0, math.inf, math.nan):
+        with pytest.raises(InputError, match=r"acceleration_ratio = .*: must be a finite number"):
+            breakdown(read(profile_of(FOLDED, tmp_path)), acceleration_ratio=wrong)
 
 
 def test_perf_script_weighs_periods_and_marks_the_kernel(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """The share of each category in a profile, and the gain of accelerating it."""
 
+import math
 from collections import Counter
 from collections.abc import Callable, Mapping
 from enum import StrEnum
@@ -48,10 +49,10 @@ def breakdown(
     If perf counted cycles and instructions, rows also have `instructions`, `instructions_ratio`
     (the share of all instructions) and `ipc` (None for a category whose instructions were not
     counted). `details` is the result of :func:`leaves_by_part`, and `orchestration` that of
-    :func:`orchestration`. Raises InputError unless `acceleration_ratio` is above 0.
+    :func:`orchestration`. Raises InputError unless `acceleration_ratio` is finite and above 0.
     """
-    if not acceleration_ratio > 0:
-        raise refused("acceleration_ratio", acceleration_ratio, "must be above 0")
+    if not 0 < acceleration_ratio < math.inf:
+        raise refused("acceleration_ratio", acceleration_ratio, "must be a finite number above 0")
     rules = rules or Rules.default()
 
     def leaf(frames: Stack) -> Functional:
