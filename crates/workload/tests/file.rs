@@ -283,6 +283,13 @@ fn refusals_name_file_line_column_path_value_and_what_is_allowed() {
 }
 
 #[test]
+fn a_key_that_a_retry_lacks_is_named() {
+    let said = changed("calls = \"Stock\"", "retry = { odds = 0.1, attempts = 2 }");
+    let lack = "parallel[1].retry.backoff_us is left out: must be a number from 0 to ";
+    assert!(said.contains(lack), "{said}");
+}
+
+#[test]
 fn facts_beyond_64_bits_with_a_sign_are_refused_with_their_range() {
     let json = |fact: &str| {
         format!(

@@ -129,7 +129,14 @@ fn choose<'s>(kinds: &[&'s Value], found: &Value, path: &str) -> Result<&'s Valu
         };
     }
     let complete = |kind: &&&Value| required(kind).all(|key| fields.contains_key(key));
-    if let Some(kind) = objects.iter().find(complete) {
+    // A kind without a later key is the one that is meant: the refusal names the missing key.
+    let begun = |kind: &&&Value| {
+        required(kind)
+            .next()
+            .is_some_and(|head| fields.contains_key(head))
+    };
+    let mut known = objects.iter();
+    if let Some(kind) = known.find(complete).or_else(|| objects.iter().find(begun)) {
         return Ok(kind);
     }
     let heads: Vec<&str> = objects
