@@ -317,8 +317,15 @@ def test_measurements_stand_beside_a_simulation(
 ) -> None:
     results = tmp_path / "results.json"
     results.write_text(json.dumps(made_up_results))
-    assert command("deathstarbench", DATA / "locust.csv", "--against", results, "--json") == 2
-    assert "'Aggregated'" in capsys.readouterr().err
+    locust = ["deathstarbench", DATA / "locust.csv", "--against", results]
+    assert command(*locust, "--json") == 0
+    rows = json.loads(capsys.readouterr().out)["compared"]
+    assert {(row["measured"], row["service"]) for row in rows} == {
+        *(("UniqId", "UniqId"), ("CPost", "CPost"))
+    }
+    assert command(*locust, "--service", "UniqId") == 0
+    table = capsys.readouterr().out.partition("measurement  service")[2].splitlines()[1:]
+    assert {tuple(line.split()[:2]) for line in table} == {("UniqId", "UniqId")}
     arguments = ["deathstarbench", DATA / "wrk2.txt", "--against", results]
     assert command(*arguments, "--service", "UniqId", "--json") == 0
     rows = json.loads(capsys.readouterr().out)["compared"]

@@ -469,13 +469,15 @@ def _print_rows(found: Sequence[dict[str, Any]], rows: Sequence[dict[str, Any]])
     if not rows:
         click.echo(json.dumps(found, indent=2))
         return
+    wide = max(len("measurement"), *(len(row["measured"]) for row in rows))
     width = max(len("service"), *(len(row["service"]) for row in rows))
     head = f"{'orchestrator':20}{'figure':8}{'measured us':>14}{'simulated us':>14}{'ratio':>8}"
-    click.echo(f"{'service':{width}}  {head}")
+    click.echo(f"{'measurement':{wide}}  {'service':{width}}  {head}")
     for row in rows:
         ratio = "-" if row["ratio"] is None else f"{row['ratio']:.3f}"
         click.echo(
-            f"{row['service']:{width}}  {row['orchestrator']:20}{row['figure']:8}"
+            f"{row['measured']:{wide}}  {row['service']:{width}}"
+            f"  {row['orchestrator']:20}{row['figure']:8}"
             f"{row['measured_us']:14.1f}{row['simulated_us']:14.1f}{ratio:>8}"
         )
 

@@ -22,6 +22,9 @@ _FIGURES: Final = (
     ("P99.9", 99.9, "p999_us"),
 )
 
+#: The name of locust's row of all requests together.
+_TOGETHER: Final = "Aggregated"
+
 
 def compared(
     measured: Sequence[Measured], results: Path, service: str | None
@@ -31,6 +34,8 @@ def compared(
     The measures are the mean, P50, P99 and P99.9. `results` is the path of a file with the JSON of
     ``accelflow compare --json``. A measurement is compared with the simulated service called
     `service`; if this is None, with the service of the same name, or else with the only service.
+    If measurements have the name `service`, the others are left out. So is locust's row of all
+    requests together if there are several services and `service` is None.
     The P99.9 of fewer than 100,000 simulated responses is left out. Raises InputError for a file of
     another kind, an unknown service, and a measurement that belongs to no service.
     """
@@ -38,8 +43,11 @@ def compared(
     names = comparison.service_names
     if service is not None and service not in names:
         raise refused("--service", service, known=names)
+    own = [each for each in measured if each.name == service]
+    if service is None and len(names) > 1:
+        own = [each for each in measured if each.name != _TOGETHER]
     rows: list[dict[str, Any]] = []
-    for each in measured:
+    for each in own or measured:
         name = service or (each.name if each.name in names else None)
         if name is None and len(names) == 1:
             name = names[0]
