@@ -7,6 +7,7 @@ import pytest
 
 from accelflow import _native
 from accelflow.cli import main
+from accelflow.cli.import_coverage import coverage_lines
 from accelflow.errors import AccelflowError
 
 SPAN = {
@@ -180,3 +181,13 @@ def test_spans_are_of_one_orchestrator(tmp_path: Path, capsys: pytest.CaptureFix
     assert run([*COMPARE, "--out", str(tmp_path), "--spans", str(file)]) == 2
     assert "must be given together with exactly one --orchestrator" in capsys.readouterr().err
     assert not file.exists()
+
+
+def test_an_operation_that_is_left_out_stands_for_no_request() -> None:
+    row = {
+        **{"spans_of": "post", "operation": "Ship", "shapes": 1, "shapes_kept": 0},
+        **{"share_of_rate": 1.0, "share_of_requests": 0.0, "share_of_time": 0.0},
+    }
+    shapes = "0 of 1 shapes, 0.0 % of their time"
+    expected = f"coverage         0.0 %  of the requests of post Ship: {shapes}"
+    assert list(coverage_lines([row])) == [expected]
