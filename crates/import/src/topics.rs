@@ -46,8 +46,8 @@ topics! {
         => "no response waits for them (`detached`)";
     LATE_ASYNC = Guessed "async children: calls that begin after their parent's end"
         => "no response waits for them (`detached`); they are placed before the answer";
-    PARTLY = Guessed "calls that overlap only partly with calls before them"
-        => "a call counts as parallel if more than half of it overlaps, else as later";
+    PARTLY = Guessed "calls that begin after one of several parallel calls has ended, but not the last"
+        => "a call is parallel if over half of it overlaps, else it follows";
     MISSING = Guessed "missing parents of server spans"
         => "they are taken as requests from outside";
     CIRCLE = Guessed "calls in a circle: services that would call themselves"
