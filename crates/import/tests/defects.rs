@@ -143,7 +143,7 @@ const DEFECTS: [Defect; 15] = [
          1 3 1 shop send client 40 90 rpc.system=x
          1 4 1 shop log client 85 95 rpc.system=x",
         "guessed",
-        "calls that overlap only partly",
+        "calls that begin after one of several parallel calls",
         1,
         "T1 10.0 T9|T9 0.0 T9 5.0 T2",
     ),
