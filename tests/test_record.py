@@ -314,3 +314,22 @@ def test_modules_that_have_no_such_function_are_named(
         )
         assert done.returncode == 2
         assert words in done.stderr
+
+
+def test_a_function_that_does_not_exist_is_refused_before_the_recording(
+    tmp_path: Path,
+    interface: Path,  # noqa: F811
+    certificate: tuple[Path, Path],  # noqa: F811
+) -> None:
+    cert, key = certificate
+    served = ["--interface", str(interface), "--certificate", str(cert), "--key", str(key)]
+    (tmp_path / "quiet.py").write_text("def setup(server):\n    pass\n")
+    out = str(tmp_path / "x.json")
+    done = record(
+        "quiet:setup", "--service", "Calculator.ad=A", *served, "--out", out, folder=tmp_path
+    )
+    assert done.returncode == 2
+    assert (
+        "--service = 'Calculator.ad=A': must begin with a function of the interface" in done.stderr
+    )
+    assert "recording on" not in done.stderr

@@ -117,6 +117,12 @@ fn requests_over_tls_are_t1_and_t2_or_t3() {
         "T1:TCP T1:Decr T1:RPC T1:Dser T1:Dcmp T1:LdB"
     );
     assert_eq!(names(&phases[2]), "T3:Cmp T3:Ser T3:RPC T3:Encr T3:TCP");
+    // Handlers are named in the same ways.
+    let made = |name| outer.recording(&[(name, "UniqId")], "a machine", "2026-01-01");
+    for name in ["test.Calculator.Add", "Calculator.Add", "Add"] {
+        assert!(made(name).is_ok(), "{name}");
+    }
+    assert!(made("dd").is_err());
 }
 
 #[test]

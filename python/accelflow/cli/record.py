@@ -68,7 +68,7 @@ class _Settings:
     "--base",
     type=_FILE,
     metavar="FILE",
-    help="A recording from which services that got no requests are taken.",
+    help="A recording from which the services that no --service names are taken.",
 )
 @click.option(
     "--out", type=written_as(".json"), required=True, metavar="FILE", help="File for the recording."
@@ -212,6 +212,7 @@ def _settings(**options: Any) -> _Settings:
 
 def _served(handlers: str, settings: _Settings, names: dict[str, str]) -> str:
     setup = find_setup(handlers)
+    _check_names(settings.interface, names)
     server = Server(
         settings.interface,
         tls=Tls(certificate=settings.certificate, key=settings.key),
@@ -229,6 +230,20 @@ def _served(handlers: str, settings: _Settings, names: dict[str, str]) -> str:
             return server.recording(names)
         finally:
             server.stop()
+
+
+def _check_names(interface: Path, names: dict[str, str]) -> None:
+    """Raise InputError for a function that the interface does not have.
+
+    At the end of the recording it would be too late.
+    """
+    server = Server(interface)
+    for function, name in names.items():
+        try:
+            server.handle(function, lambda _: None)
+        except AccelflowError as error:
+            allowed = f"must begin with a function of the interface: {error}"
+            raise refused("--service", f"{function}={name}", allowed) from error
 
 
 def _fetched(address: str, names: dict[str, str]) -> str:

@@ -245,7 +245,9 @@ impl Recorder {
         check(services, date)?;
         let mut recording = Recording::new(machine, date);
         for (function, service) in services {
-            let paths = functions.get(*function).map(Vec::as_slice).unwrap_or(&[]);
+            let paths = named(&functions, function)
+                .map(Vec::as_slice)
+                .unwrap_or(&[]);
             let Some(most_common) = paths.iter().max_by_key(|path| path.seen) else {
                 let seen: Vec<&str> = functions.keys().map(String::as_str).collect();
                 return Err(RecordingError::NoRequests {
@@ -470,6 +472,18 @@ fn put<T>(kept: &mut Vec<T>, slot: usize, value: T) {
         Some(place) => *place = value,
         None => kept.push(value),
     }
+}
+
+/// What belongs to the function called `name`, or to the only one whose name ends with `.name`.
+fn named<'f, T>(functions: &'f BTreeMap<String, T>, name: &str) -> Option<&'f T> {
+    let ends = format!(".{name}");
+    let mut found = functions.iter().filter(|(full, _)| full.ends_with(&ends));
+    functions
+        .get(name)
+        .or_else(|| match (found.next(), found.next()) {
+            (Some((_, only)), None) => Some(only),
+            _ => None,
+        })
 }
 
 /// The lower median, which is one of the values; the default if there are none.
