@@ -130,7 +130,7 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     (lambda: study(kind="latin_hypercube"), "count is left out: must be the number of points"),
     (lambda: study(draw=-1), "draw = -1: must be a whole number from 0"),
     (lambda: study(seeds=()), "seeds = []: must have at least one seed"),
-    (lambda: study(seeds=(1, NAN)), "seeds = nan: must be a whole number"),
+    (lambda: study(seeds=(1, NAN)), "seeds[1] = nan: must be a whole number"),
     (lambda: question(p99_us=NAN), "limits.p99_us = nan: must be a number above 0"),
     (lambda: question(p99_us=INFINITE), "limits.p99_us = inf: must be a number above 0"),
     (lambda: question(p98_us=5.0), "limits key = 'p98_us': must be mean_us"),

@@ -123,7 +123,7 @@ def test_all_files_are_read() -> None:
         (
             'star = "mean_us"',
             'star = "p50_us"',
-            "plot: measure = 'p50_us': must be mean_us or p99_us",
+            "plot.star = 'p50_us': must be mean_us or p99_us",
         ),
         ('form = "bars"', 'form = "pie"', "plot.form = 'pie': must be bars"),
         ('"UniqId"', '"Unique"', "services[0] = 'Unique': must be CPost"),

@@ -375,7 +375,8 @@ def check_suite(name: str) -> None:
 def located(workload: object) -> Iterator[None]:
     """Add file, line and column to errors of the ``with`` block about values of `workload`.
 
-    If `workload` is not a file, errors are unchanged.
+    If `workload` is not the path of a file (:func:`is_file`), errors are unchanged, also for a dict
+    that was read from a file.
     """
     try:
         yield

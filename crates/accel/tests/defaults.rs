@@ -323,7 +323,7 @@ fn files_that_cannot_be_used_are_named() {
         ("type.thrift", "bad.thrift:2:16: type 'i33' is not declared"),
         (
             "none.thrift",
-            "none.thrift:2:10: include 'missing.thrift': must be a file in ",
+            "none.thrift:2:10: include 'missing.thrift': must be in one of the folders searched: ",
         ),
         (
             "self.thrift",

@@ -8,8 +8,8 @@ use crate::schema::{Message, TypeSchema, header_wire};
 use crate::services::{Call, Function, KB, Service};
 use crate::summary::{SIZED_MESSAGES, SchemaBytes};
 
-/// The cycles that each module of the RPC layer takes for one request if a core does the layer in
-/// software.
+/// A core's cycles for each module of the RPC layer, if the core does the layer in software. Cycles
+/// are of one request with all its messages, those of nested calls included.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Modules {
     /// The cycles for reading and writing the headers of messages.

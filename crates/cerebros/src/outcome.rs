@@ -168,10 +168,11 @@ pub struct SimulationResult {
     pub pipeline_utilisation: f64,
     /// The mean utilisation of the cores, from 0 to 1: the share of time in which a core is occupied.
     pub core_utilisation: f64,
-    /// The largest amount of the NIC's memory that was reserved for messages at any time.
+    /// The largest amount of the NIC's memory that was reserved at any time for arriving messages:
+    /// requests, and responses of nested calls.
     pub buffer_peak: Bytes,
-    /// The amount of the NIC's memory that was still reserved for messages at the end; more than 0
-    /// is a leak.
+    /// The amount of the NIC's memory that was still reserved for arriving messages at the end;
+    /// more than 0 is a leak.
     pub buffer_left: Bytes,
 }
 

@@ -215,7 +215,8 @@ pub struct Summary {
     /// The highest request rate that the pipelines can sustain, divided by the highest request rate
     /// that the cores can serve. `None` if the pipelines have no tasks.
     pub accelerator_headroom_ratio: Option<f64>,
-    /// The largest amount of the NIC's memory that was reserved for messages at any time, in bytes.
+    /// The largest amount of the NIC's memory that was reserved at any time for arriving messages
+    /// (requests, and responses of nested calls), in bytes.
     pub buffer_peak_bytes: u64,
     /// The service's functions in the schema map, and the sizes of their schemata.
     pub registration: Registered,

@@ -18,8 +18,10 @@ pub struct TraceError {
     pub reason: &'static str,
     /// The name of the trace in which the error happened.
     pub trace: String,
-    /// The index of the failed visit (step) among all visits of the run, counted from 0. `None` for
-    /// a run that did not begin or was lost.
+    /// The index of the failed action among all actions ([`Visit`]: calls, branches, forks and so
+    /// on) of the run, counted from 0. For a fault of the trace's code, the number of actions before
+    /// it. `None` for a run that did not begin, that was lost as its peer panicked, or whose results
+    /// had already been taken.
     pub step: Option<usize>,
     /// The accelerator whose call failed, one of the nine. `None` if no call failed, and for custom
     /// accelerators, which `message` names.
@@ -48,9 +50,9 @@ impl TraceError {
 pub struct Failure {
     /// The error that ended the run.
     pub error: TraceError,
-    /// The visits (steps) of the run up to the failure; empty with
-    /// [`Detail::Results`](crate::Detail::Results). The last visit is the one that failed, unless
-    /// the run failed before that visit was known.
+    /// The actions of the run up to the failure (calls, transformations, forks and so on); empty
+    /// with [`Detail::Results`](crate::Detail::Results). The last action is the one that failed,
+    /// unless the run failed before that action was known.
     pub visits: Vec<Visit>,
     /// The results that the run had delivered before the failure, such as the result of a fork that
     /// had already ended.

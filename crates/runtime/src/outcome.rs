@@ -128,8 +128,8 @@ pub struct Outcome {
     /// The results that the run has delivered to cores, in order: one for the trace with its tails,
     /// and one for each fork. Arms that end at a join deliver none.
     pub arrivals: Vec<Arrival>,
-    /// All visits (steps) of the run in order, with the arms of forks one after another. Empty with
-    /// [`Detail::Results`].
+    /// All actions of the run in order (calls, transformations, forks and so on), with the arms of
+    /// forks one after another. Empty with [`Detail::Results`].
     pub visits: Vec<Visit>,
     /// The accelerator calls of the run in order. Empty with [`Detail::Results`].
     pub steps: Vec<Step>,

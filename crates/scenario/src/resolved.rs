@@ -99,7 +99,8 @@ pub struct Resolved {
     pub shaping: BTreeMap<u16, Vec<Limit>>,
 }
 
-/// One of several chips (sets of server parameters) that a checked scenario compares.
+/// One of several chips that a checked scenario compares: its name, and the server parameters that
+/// it sets.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ResolvedChip {
     /// The chip's name in results.

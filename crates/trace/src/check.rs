@@ -106,7 +106,7 @@ pub enum CheckError {
         processes: &'static str,
     },
     /// Branches, forks and joins nest more than [`MAX_DEPTH`] levels deep.
-    #[error("branches and forks: must nest at most {MAX_DEPTH} levels deep")]
+    #[error("branches, forks and joins: must nest at most {MAX_DEPTH} levels deep")]
     TooDeep,
     /// The trace has more than [`MAX_NODES`] nodes. Holds the number of nodes.
     #[error("nodes of the trace = {0}: must be at most {MAX_NODES}")]

@@ -43,8 +43,9 @@ def read_chip(path: str | PathLike[str]) -> Chip:
     name, such as ``balancing = "random"`` in ``[core]``. A chip without a ``name`` gets its file's
     name, up to 64 characters.
 
-    Raises InputError with path, line and column for a file that cannot be read or is not TOML, for
-    another schema, an unknown key, a value that is not allowed or is set twice, and an empty file.
+    Raises InputError with the path for a file that cannot be read or is empty. Raises InputError
+    with path, line and column for text that is not TOML, for another schema, an unknown key, and a
+    value that is not allowed or is set twice.
     """
     path = Path(path)
     try:

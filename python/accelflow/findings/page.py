@@ -155,9 +155,7 @@ def whys(findings: Sequence[Finding]) -> list[str]:
     """
     lines = []
     if reasons := reasons_text(findings):
-        classes = any(finding.why and finding.why.kind for finding in findings)
-        legend = [REASONS_LEGEND, ""] if classes else []
-        lines += ["## Why rows are off", "", *legend, *_listed(reasons), ""]
+        lines += ["## Why rows are off", "", REASONS_LEGEND, "", *_listed(reasons), ""]
     if notes := notes_text(findings):
         lines += ["## Notes", "", *_listed(notes), ""]
     return lines

@@ -36,15 +36,16 @@ _COMMON: Final = ("class", "text", "proofs", "choices")
 class Reason:
     """The recorded reason why one of our values differs from the paper's.
 
-    `kind` is the class of the reason, one of :data:`CLASSES`, or empty for a reason that a
-    simulator gives. `text` is the reason as a sentence; all other fields may be empty. `proofs`
+    `kind` is the class of the reason, one of :data:`CLASSES`. `text` is the reason as a sentence;
+    all other fields may be empty. `proofs`
     names proofs from the paper's printed values, and `measures` names our values by other
     definitions of the number.
 
     `missing` is an input that the paper does not give. `holds` says at which value of this input
     our value would agree with the paper's; `implied` names proofs that derive this value, and
-    `computed` the function that computes it. `choices` names settings that the paper leaves open
-    and whose possible values (readings, see :mod:`accelflow.readings`) were tried. `undecided`
+    `computed` the function that computes it. `choices` names settings that the paper leaves open.
+    The fields `holds`, `undecided` and `tried` have the recorded runs with their possible values
+    (readings, see :mod:`accelflow.readings`). `undecided`
     lists the readings with which the runs are too short for a verdict: the value's interval is too
     wide, or bursty arrivals changed their rate too seldom. `tried` lists the readings with which
     the value is still off.
@@ -64,8 +65,6 @@ class Reason:
 
     def sentence(self) -> str:
         """Return the reason as text for a page: the class first, then sentences."""
-        if not self.kind:
-            return self.text
         said = []
         if self.missing:
             said.append(f"The paper does not state {self.missing}.")

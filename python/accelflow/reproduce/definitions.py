@@ -537,11 +537,12 @@ def _plot(table: Section, scope: _Scope) -> Plot | None:
         per=table.choice("per", PLOTTED_PER, "service"),
         points=tuple(table.choices("points", scope.points)) if "points" in table else (),
     )
-    shown = (*plot.measures, *([plot.star] if plot.star else []))
-    for measure in shown:
+    shown = {f"measures[{number}]": measure for number, measure in enumerate(plot.measures)}
+    if plot.star:
+        shown["star"] = plot.star
+    for key, measure in shown.items():
         if scope.measures is not None and measure not in scope.measures:
-            known = sorted(scope.measures)
-            raise refused(f"{table.place}: measure", measure, known=known)
+            raise refused(f"{table.place}.{key}", measure, known=sorted(scope.measures))
     table.end()
     return plot
 

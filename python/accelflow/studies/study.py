@@ -505,8 +505,8 @@ def _check_seeds(value: object) -> None:
         return
     if not isinstance(value, Sequence) or isinstance(value, str | bytes):
         raise refused("seeds", value, "must be the number of seeds, or a list of seeds")
-    for seed in () if isinstance(value, range) else value:
-        whole_number("seeds", seed, 0, 2**64 - 1)
+    for number, seed in enumerate(() if isinstance(value, range) else value):
+        whole_number(f"seeds[{number}]", seed, 0, 2**64 - 1)
     if not value:
         raise refused("seeds", list(value), "must have at least one seed")
     if len(set(value)) < len(value):

@@ -144,7 +144,7 @@ pub enum CallError {
         sent: bool,
     },
     /// The call was cancelled with [`Cancel::cancel`](super::Cancel::cancel).
-    #[error("{address}: the call was cancelled")]
+    #[error("{address}: the call was cancelled by this program")]
     Cancelled {
         /// The address of the service.
         address: String,

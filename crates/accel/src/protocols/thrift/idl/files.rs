@@ -162,7 +162,7 @@ impl Loader<'_> {
         };
         let tried: Vec<String> = folders.map(named).collect();
         let why = format!(
-            "include '{}': must be a file in {}",
+            "include '{}': must be in one of the folders searched: {}",
             include.text,
             tried.join(", ")
         );
