@@ -135,6 +135,7 @@ fn recordings_with_a_wrong_date_or_a_service_twice_are_refused() {
             "date=2026-02-29&Test.add=X",
             format!("date = '2026-02-29': {is_date}"),
         ),
+        ("", "date: must be given, as YYYY-MM-DD".to_owned()),
         (
             "date=2026-99-99&Test.add=X",
             format!("date = '2026-99-99': {is_date}"),

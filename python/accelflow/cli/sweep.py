@@ -108,7 +108,8 @@ def _object(found: studies.SweepResults) -> dict[str, object]:
 
 def _say(found: studies.SweepResults, place: Path, took_s: float, cpu_s: float) -> None:
     click.echo(
-        f"{found.simulated} simulations in {took_s:.1f} s ({cpu_s:.1f} s of this process's cores); "
+        f"{found.simulated} simulation{'s' * (found.simulated != 1)} in {took_s:.1f} s"
+        f" ({cpu_s:.1f} s of this process's cores); "
         f"{found.known} were known."
     )
     if found.skipped:

@@ -56,7 +56,7 @@ fn traces(shared: &Shared) -> Answer {
 fn recording(shared: &Shared, query: &str) -> Result<String, (StatusCode, String)> {
     let bad = |why: String| (StatusCode::BAD_REQUEST, why);
     let (mut date, mut services) = (None, Vec::new());
-    for pair in query.split('&') {
+    for pair in query.split('&').filter(|pair| !pair.is_empty()) {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
         // Names of functions and services, and dates, need no escapes.
         let plain = |text: &str| {
