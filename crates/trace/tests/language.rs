@@ -217,7 +217,9 @@ fn a_join_that_does_not_fit_a_word_meets_in_a_part_of_its_own() {
 #[test]
 fn errors_of_trace_files_point_at_the_wrong_bytes() {
     let mut library = Library::new();
-    library.register("one", accels(&["Ser", "TCP"])).unwrap();
+    library
+        .register("one", seq(&["Ser", "TCP"]).unwrap())
+        .unwrap();
     let mut bytes = library.link().unwrap().to_bytes();
     bytes[11] = 8;
     let error = Image::from_bytes(&bytes).unwrap_err().to_string();
