@@ -476,7 +476,7 @@ class Nameless(Orchestrator):
         ({"policies": {"non_acc": Fifo}}, "non_acc+Fifo has no accelerators"),
         ({"orchestrators": Plain}, "orchestrators = "),
         ({"orchestrators": [Fifo]}, "orchestrators[0] = "),
-        ({"orchestrators": [Chooses]}, "must not define choose, the method of a QueuePolicy"),
+        ({"orchestrators": [Chooses]}, "must not define choose, which a QueuePolicy defines"),
         (
             {"orchestrators": [Idle]},
             "orchestrators[0] = 'Idle': must not define decide, which would never be called: Idle"

@@ -2,6 +2,7 @@
 
 mod chips;
 mod duration;
+mod effects;
 mod files;
 mod own_loads;
 mod scenario;

@@ -10,7 +10,7 @@ use super::chains::{chain, ends, pause_ns, written};
 use super::distributions::{sizes, us};
 use super::names::{service_names, unique};
 use super::own_traces::{Own, text};
-use super::reached::{Chosen, Kept, reached};
+use super::reached::{Chosen, Kept, MOST_AT_ONCE, counted, reached};
 use crate::analyse::{Analysis, ItemStats, Operation, Shape, Totals};
 use crate::error::ImportError;
 use crate::names::Names;
@@ -40,8 +40,6 @@ pub(crate) struct Made {
 const MOST_SERVICES: usize = 1_000;
 /// The most steps of a path.
 const MOST_STEPS: usize = 400;
-/// The most chains at once.
-pub(super) const MOST_AT_ONCE: usize = 64;
 /// The lowest rate that a file may have, in requests per second.
 const LOWEST_RATE: f64 = 0.001;
 
@@ -149,14 +147,6 @@ fn whole(
 /// The service and the operation of `method`, as a place.
 fn spelt(method: Method, names: &Names) -> String {
     format!("{} {}", names.text(method.0), names.text(method.1))
-}
-
-/// How many of an operation's or a shape's requests count for its rate.
-pub(super) fn counted(requests: u64, outside: u64, options: &Options) -> u64 {
-    match options.simulate_calls {
-        true => outside,
-        false => requests,
-    }
 }
 
 struct Rates {

@@ -2,10 +2,12 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::document::{MOST_AT_ONCE, counted};
 use crate::analyse::{Shape, Totals};
 use crate::options::Options;
 use crate::span::Method;
+
+/// The most chains at once.
+pub(super) const MOST_AT_ONCE: usize = 64;
 
 /// An operation, with the shapes that the workload has of it. Each shape is a service; the first is
 /// the most common one, which others call.
@@ -91,4 +93,12 @@ fn search(chosen: &[Chosen], options: &Options) -> Vec<(usize, usize)> {
         }
     }
     order
+}
+
+/// How many of an operation's or a shape's requests count for its rate.
+pub(super) fn counted(requests: u64, outside: u64, options: &Options) -> u64 {
+    match options.simulate_calls {
+        true => outside,
+        false => requests,
+    }
 }
