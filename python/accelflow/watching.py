@@ -82,7 +82,7 @@ class Shown:
 
     @staticmethod
     def of(shown: "Shown | None") -> "Shown":
-        """Return `shown`, or a Shown of the whole run if `shown` is None.
+        """Return `shown`; for None, return the default, which shows the whole run.
 
         Raises InputError for a value of another type.
         """

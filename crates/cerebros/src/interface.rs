@@ -4,8 +4,9 @@
 //! Each service of the recording is a function of the interface. The interface gives the types of a
 //! message, and the recording its size. If the message has strings, each list or map has one
 //! element, and the strings share the bytes that the numbers leave. Without strings, all lists and
-//! maps have the same number of elements, as many as fit. The recording has only the sizes of
-//! nested calls, so each of their messages is modelled as a 64-bit integer and a string.
+//! maps have the same number of elements, which makes the message as large as the recorded one. For
+//! nested calls, the recording has only sizes, so each of their messages is modelled as a 64-bit
+//! integer and a string.
 
 use std::path::{Path, PathBuf};
 

@@ -386,10 +386,10 @@ pub struct TenantStats {
 /// completed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Saturation {
-    /// The name of the limiting resource: the busiest of the resources whose backlog grew or whose
-    /// queues were full or, if there are none, the resource with the longest queue. There is one
-    /// exception: if this resource was busy for less than half of the window, and the central
-    /// manager's queue turned operations away, the name is `manager's queue`.
+    /// The name of the limiting resource. This is the busiest resource whose backlog grew or whose
+    /// queue was full; without such a resource, it is the one with the longest queue. But the name
+    /// is `manager's queue` if the central manager's queue turned operations away and the resource
+    /// was busy for less than half of the window.
     pub cause: String,
     /// Utilization of the limiting resource in the measured window, 0 to 1.
     pub utilization: f64,

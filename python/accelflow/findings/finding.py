@@ -143,7 +143,7 @@ class Finding:
 
     @property
     def doubts(self) -> str:
-        """The reasons why our value is too uncertain to be compared; empty if there are none.
+        """The causes of a too large uncertainty of our value, as text; empty for a certain value.
 
         A value is too uncertain if its sample is too small, if it has a single seed, or if its
         confidence interval is too wide. For a number of the paper, the interval is too wide if half
