@@ -295,7 +295,9 @@ def test_services_that_others_call_are_planned_for(tmp_path: Path):
     )
     planned = sizing.read_plan(tmp_path / "plan.toml")
     assert planned.rates_rps == {"Front": 1e6}
-    assert planned.effective_rps == {"Front": 1e6, "Back": 2e6}
+    form = sizing.closed.closed_form(planned, "accelflow", sizing.plan.demands(planned, None), {})
+    assert form is not None
+    assert form.rates_rps == {"Front": 1e6, "Back": 2e6}
     row = answer(planned, simulate=True)["accelflow"]
     closed, simulated = row["closed_form"], row["simulated"]
     assert closed["binding"]["text"] == simulated["binding"]["text"] == "cores"

@@ -52,7 +52,7 @@ def test_every_attempt_calls_the_service() -> None:
     front = service({"cpu_us": 1.0}, {**CALL, "calls": "Stock", "retry": RETRY}, {"cpu_us": 1.0})
     planned = plan({**front, "rate_rps": 1e6}, called, system="non_acc", slo_factor=1000.0)
     attempts = 1 + 0.8 + 0.64 + 0.512 + 0.4096
-    assert planned.effective_rps["Stock"] == pytest.approx(1e6 * attempts)
+    assert rates_rps(planned)["Stock"] == pytest.approx(1e6 * attempts)
     closed, simulated = loads(planned)
     assert simulated == pytest.approx(closed, rel=0.1)
 
@@ -219,3 +219,64 @@ def test_long_names_of_systems_have_room() -> None:
     simple = service({"cpu_us": 5.0}, rate_rps=1e4)
     shown = text(sizing.size(plan(simple, system="per_acc_type_q", requests=200)))
     assert "per_acc_type_q simulated" in shown
+
+
+def cached(hit: float, **fields: Any) -> dict[str, Any]:
+    """A read through a cache, which has the item with the probability `hit`."""
+    facts = {
+        "T5": {"hit": 1, "compressed": 0},
+        "T6": {"found": 1, "compressed": 0, "c_compressed": 0},
+        "T7": {"exception": 0},
+    }
+    return {"trace": "T4", "facts": facts, "odds": {"T5": {"hit": hit}}, **fields}
+
+
+def rates_rps(planned: sizing.Plan) -> dict[str, float]:
+    form = sizing.closed.closed_form(planned, "accelflow", sizing.plan.demands(planned, None), {})
+    assert form is not None
+    return dict(form.rates_rps)
+
+
+SMALL = {"sizes": {"fixed_bytes": 400}}
+
+
+@pytest.mark.parametrize("hit", [0.0, 0.4, 1.0])
+@pytest.mark.parametrize("system", ["non_acc", "accelflow"])
+def test_operations_behind_a_branch_count_with_its_odds(system: str, hit: float) -> None:
+    front = service({"cpu_us": 1.0}, cached(hit), {"cpu_us": 1.0}, rate_rps=1e6, **SMALL)
+    planned = plan(front, system=system, slo_factor=1000.0)
+    closed, simulated = loads(planned)
+    assert simulated == pytest.approx(closed, rel=0.06)
+
+
+def test_the_answers_to_a_chain_come_as_often_as_its_branches_wait() -> None:
+    called = {"name": "Stock", "path": [FIRST, {"cpu_us": 50.0}, {"trace": "T2"}]}
+    front = service({"cpu_us": 1.0}, cached(0.9, calls="Stock"), {"cpu_us": 1.0}, rate_rps=1e6)
+    planned = plan(front, called)
+    # The cache answers each request. After a miss, the database does, and then the cache's write.
+    assert rates_rps(planned)["Stock"] == pytest.approx(1.2e6)
+    idle = planned.scenario_of(sizing.plan.small_share(planned), system="accelflow", seed=1)
+    rows = {row["service"]: row for row in run(idle)["systems"][0]["services"]}
+    calls = rows["Stock"]["called"]["completed"] / rows["Buy"]["completed"]
+    assert calls == pytest.approx(1.2, rel=0.05)
+
+
+@pytest.mark.parametrize("system", ["non_acc", "accelflow"])
+def test_requests_answered_with_an_error_have_no_later_phases(system: str) -> None:
+    failing = {**CALL, "odds": {"T10": {"exception": 0.75}}}
+    front = service({"cpu_us": 1.0}, failing, {"cpu_us": 400.0}, rate_rps=1e6, **SMALL)
+    planned = plan(front, system=system, slo_factor=1000.0)
+    (row,) = sizing.plan.demands(planned, None)["services"]
+    assert row["app_ns"] == pytest.approx(1_000.0 + 0.25 * 400_000.0)
+    closed, simulated = loads(planned)
+    assert simulated == pytest.approx(closed, rel=0.06)
+
+
+def test_a_chain_that_gives_up_ends_the_path() -> None:
+    repeated = {**CALL, "retry": {"odds": 0.5, "attempts": 2, "backoff_us": 10.0}}
+    front = service({"cpu_us": 1.0}, repeated, {"cpu_us": 400.0}, rate_rps=1e6, **SMALL)
+    planned = plan(front, slo_factor=1000.0)
+    (row,) = sizing.plan.demands(planned, None)["services"]
+    assert row["app_ns"] == pytest.approx(1_000.0 + 0.75 * 400_000.0)
+    closed, simulated = loads(planned)
+    assert simulated == pytest.approx(closed, rel=0.06)

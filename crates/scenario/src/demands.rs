@@ -7,14 +7,13 @@ use accelflow_sim::plan::{ChainPlan, PhasePlan, Plan, ServicePlan};
 use accelflow_sim::{Config, SizedSpeedups};
 use accelflow_trace::Accel;
 use accelflow_units::Bytes;
-use accelflow_workload::profile::{
-    OperationProfile, PhaseProfile, ServiceProfile, WaitDistribution,
-};
+use accelflow_workload::profile::{OperationProfile, PhaseProfile, WaitDistribution};
 use serde::Serialize;
 
 use crate::checked::Checked;
 use crate::error::ScenarioError;
 use crate::setup::Setup;
+use crate::ways::{Way, ways};
 
 /// The input of queueing models: the work that one request to each service causes, and the numbers
 /// of cores and processing elements of one server.
@@ -29,9 +28,10 @@ pub struct Demands {
     pub elements: BTreeMap<String, usize>,
 }
 
-/// The mean work of one request to a service on its most common path. Repeated attempts of chains
-/// that may fail are included. Times do not include queueing.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+/// The mean work of one request to a service. Payload values that are random count with their
+/// probabilities, and so do repeated attempts of chains that may fail. A request that is answered
+/// with an error has no later phases. Times do not include queueing.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ServiceDemand {
     /// The name of the service.
     pub service: String,
@@ -42,10 +42,10 @@ pub struct ServiceDemand {
     /// The SLO as a multiple of the service's mean response time on an idle server, which applies
     /// if `slo_us` is `None`. If both are `None`, the service has no SLO.
     pub slo_factor: Option<f64>,
-    /// The core time of a request's application logic, in ns.
+    /// The mean core time of a request's application logic, in ns.
     pub app_ns: f64,
-    /// The number of CPU phases: stretches of application logic between chains of traces.
-    pub cpu_phases: usize,
+    /// The mean number of CPU phases: stretches of application logic between chains of traces.
+    pub cpu_phases: f64,
     /// The mean number of chains of traces that a core starts for one request: all chains but the
     /// first, which the request itself starts.
     pub started_chains: f64,
@@ -68,6 +68,8 @@ pub struct ServiceDemand {
     pub outside_client_ns: f64,
     /// The tax operations of all chains of the service, by the accelerator's name.
     pub operations: BTreeMap<String, OperationDemand>,
+    /// The mean number of a request's calls of each simulated service, by the service's name.
+    pub calls: BTreeMap<String, f64>,
 }
 
 /// The operations of one accelerator that one request needs: their mean number, and the mean of
@@ -89,13 +91,15 @@ pub struct OperationDemand {
 }
 
 /// The operations of one chain of traces, their times, and the chain's waits for remote sides such
-/// as caches, databases and services that are not simulated. All numbers are means per request;
-/// repeated attempts of a chain that may fail are included.
+/// as caches, databases and services that are not simulated. All numbers are means per request, as in
+/// [`ServiceDemand`].
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ChainDemand {
-    /// The number of attempts, at least 1.
+    /// The number of times that the chain runs.
     pub attempts: f64,
-    /// The name of the simulated service that answers each attempt, if one does.
+    /// The number of answers for which the chain waits.
+    pub answers: f64,
+    /// The name of the simulated service that gives the answers, if one does.
     pub calls: Option<String>,
     /// The number of operations of the chain.
     pub operations: f64,
@@ -106,8 +110,8 @@ pub struct ChainDemand {
     pub core_ns: f64,
     /// The total time of those operations that accelerators execute, in ns.
     pub accelerator_ns: f64,
-    /// The mean number of the chain's operations, in one run, that a core executes since the chip
-    /// lacks their accelerators, as in [`OperationDemand::on_core`].
+    /// The number of the chain's operations that a core executes since the chip lacks their
+    /// accelerators, as in [`OperationDemand::on_core`].
     pub on_core: f64,
     /// The part of `core_ns` that belongs to the operations counted in `on_core`.
     pub on_core_ns: f64,
@@ -117,15 +121,13 @@ impl Checked {
     /// Computes the work of one request to each service on the first chip, without a simulation.
     ///
     /// # Errors
-    /// [`ScenarioError`] for a recording that does not fit the workload, and for the profile
-    /// `measured` without a recording.
+    /// [`ScenarioError`] for a recording that does not fit the workload, for the profile `measured`
+    /// without a recording, and for an operation without a cost.
     pub fn demands(&self) -> Result<Demands, ScenarioError> {
         let Some(server) = self.servers.first() else {
             return Err(Refusal::new("chips", "[]", "must have at least one chip").into());
         };
         let setup = Setup::new(self, server)?;
-        let profiles = setup.profile.services().iter();
-        let with_shares = profiles.zip(&setup.plan.services).zip(setup.rate_shares());
         let accelerator = &server.accelerator;
         let elements = |accel: Accel| {
             (
@@ -145,10 +147,10 @@ impl Checked {
                 .or(self.resolved.slo_factor),
             ..found
         };
+        let services =
+            (0..setup.plan.services.len()).map(|index| demand(&setup, index, &chip).map(with_slo));
         Ok(Demands {
-            services: with_shares
-                .map(|(of, share)| with_slo(demand(of, *share, &chip)))
-                .collect(),
+            services: services.collect::<Result<_, _>>()?,
             cores: server.core.count,
             elements: self.image.accelerators().map(elements).collect(),
         })
@@ -206,76 +208,189 @@ impl<'c> Software<'c> {
     }
 }
 
+/// The demands of the service with index `index` in `setup`.
 fn demand(
-    (profile, plan): (&ServiceProfile, &ServicePlan),
-    rate_share: f64,
+    setup: &Setup<'_>,
+    index: usize,
     chip: &Chip<'_>,
-) -> ServiceDemand {
+) -> Result<ServiceDemand, ScenarioError> {
+    let (profile, plan) = (
+        &setup.profile.services()[index],
+        &setup.plan.services[index],
+    );
     let mut found = ServiceDemand {
         service: profile.service().name().to_owned(),
-        rate_share,
-        slo_us: None,
-        slo_factor: None,
-        app_ns: profile.app_time().as_ns_f64(),
-        cpu_phases: profile.service().cpu_phases(),
-        started_chains: 0.0,
-        received: 0.0,
-        fallbacks: 0.0,
-        phases: Vec::new(),
+        rate_share: setup.rate_shares()[index],
         outside_core_ns: mean_ns(profile.outside().core.as_ref()),
         outside_client_ns: mean_ns(profile.outside().client.as_ref()),
-        operations: BTreeMap::new(),
+        ..ServiceDemand::default()
     };
     let message = mean_message(plan);
+    // The probability that a request comes to the phase.
+    let mut comes = 1.0;
     for (phase, costs) in profile.phases().iter().enumerate() {
-        let PhaseProfile::Traces(chains) = costs else {
-            continue;
-        };
-        let planned: &[ChainPlan] = match plan.phases.get(phase) {
-            Some(PhasePlan::Chains(planned)) => planned,
-            _ => &[],
-        };
-        let mut demands = Vec::new();
-        for (chain, planned) in chains.iter().zip(planned) {
-            let (attempts, slowdowns) = (attempts(planned), chip.slowdowns(planned));
-            found.started_chains += if phase > 0 { attempts } else { 0.0 };
-            let mut software = Software::new(chip);
-            for operation in chain {
-                found.received += attempts * f64::from(u8::from(operation.operation.receives));
-                let name = chip
-                    .plan
-                    .image
-                    .accel_name(operation.operation.accel)
-                    .to_owned();
-                let of = found.operations.entry(name).or_default();
-                let core_ns = attempts * operation.cost.mean().as_ns_f64();
-                of.count += attempts;
-                of.core_ns += core_ns;
-                if software.has(operation) {
-                    of.on_core += attempts;
-                    of.on_core_ns += core_ns;
-                } else {
-                    let time_ns = on_accelerator(operation, message, chip, &slowdowns);
-                    of.accelerator_ns += attempts * time_ns;
-                }
+        let planned: &[ChainPlan] = match (costs, plan.phases.get(phase)) {
+            (PhaseProfile::Traces(_), Some(PhasePlan::Chains(planned))) => planned,
+            (PhaseProfile::Cpu(time), _) => {
+                found.app_ns += comes * time.as_ns_f64();
+                found.cpu_phases += comes;
+                continue;
             }
-            found.fallbacks += attempts * software.traces;
+            _ => continue,
+        };
+        let (mut demands, mut goes_on) = (Vec::new(), 1.0);
+        for (number, planned) in planned.iter().enumerate() {
+            let ways = ways(setup, index, (phase, number))?;
+            let slowdowns = chip.slowdowns(planned);
+            let mut demand = ChainDemand::of(planned, chip.plan);
+            for way in &ways {
+                let attempts = comes * way.probability * attempts(planned, way);
+                found.started_chains += if phase > 0 { attempts } else { 0.0 };
+                let times = Times {
+                    chip,
+                    message,
+                    slowdowns: &slowdowns,
+                };
+                found.add(way, attempts, &times);
+                let times = Times {
+                    message: planned.message(0, 0, 0).mean,
+                    ..times
+                };
+                demand.add(way, attempts, planned, phase == 0, &times);
+                demand.remote_ns += pauses_ns(planned, attempts - comes * way.probability);
+            }
+            if let Some(callee) = &demand.calls {
+                *found.calls.entry(callee.clone()).or_default() += demand.answers;
+            }
             if !planned.detached {
-                demands.push(demand_of(chain, planned, phase == 0, chip, &slowdowns));
+                goes_on *= 1.0 - ways.iter().map(|way| failing(planned, way)).sum::<f64>();
+                demands.push(demand);
             }
         }
         found.phases.push(demands);
+        comes *= goes_on;
     }
-    found
+    Ok(found)
 }
 
-/// The mean number of attempts of a chain. Each attempt after the first follows a failed one.
-fn attempts(chain: &ChainPlan) -> f64 {
-    let Some(retry) = chain.retry else {
+/// What the times of a chain's operations on accelerators depend on.
+struct Times<'c> {
+    chip: &'c Chip<'c>,
+    /// The mean size of messages, for operations without a measured size.
+    message: Bytes,
+    slowdowns: &'c [f64; Accel::MOST],
+}
+
+impl Times<'_> {
+    /// The time of an operation on its accelerator, in ns.
+    fn on_accelerator(&self, operation: &OperationProfile) -> f64 {
+        let (chip, accel) = (self.chip, operation.operation.accel);
+        let on_core = operation.cost.mean();
+        if !chip.server.is_sped_up(accel) {
+            let input = operation
+                .payload
+                .map_or(self.message, |payload| payload.input);
+            let time = chip.server.accelerated_input(accel, on_core, input);
+            return time.as_ns_f64();
+        }
+        let time = match chip.plan.own_speedup(accel) {
+            Some(speedup) => on_core.scale(1.0 / speedup),
+            None => chip.server.accelerated(accel, on_core),
+        };
+        time.as_ns_f64() * self.slowdowns[accel.index()]
+    }
+}
+
+impl ServiceDemand {
+    /// Adds `attempts` executions of a chain on `way`.
+    fn add(&mut self, way: &Way<'_>, attempts: f64, times: &Times<'_>) {
+        let mut software = Software::new(times.chip);
+        for operation in way.operations.iter() {
+            let call = &operation.operation;
+            self.received += attempts * f64::from(u8::from(call.receives));
+            let name = times.chip.plan.image.accel_name(call.accel).to_owned();
+            let of = self.operations.entry(name).or_default();
+            let core_ns = attempts * operation.cost.mean().as_ns_f64();
+            of.count += attempts;
+            of.core_ns += core_ns;
+            if software.has(operation) {
+                of.on_core += attempts;
+                of.on_core_ns += core_ns;
+            } else {
+                of.accelerator_ns += attempts * times.on_accelerator(operation);
+            }
+        }
+        self.fallbacks += attempts * software.traces;
+    }
+}
+
+impl ChainDemand {
+    /// The chain without executions.
+    fn of(planned: &ChainPlan, plan: &Plan) -> ChainDemand {
+        let callee = planned.calls.and_then(|index| plan.services.get(index));
+        ChainDemand {
+            calls: callee.map(|service| service.name.clone()),
+            ..ChainDemand::default()
+        }
+    }
+
+    /// Adds `attempts` executions on `way`. The chain that receives the request, the `first`, does
+    /// not wait for that message, and simulated services are not remote sides.
+    fn add(
+        &mut self,
+        way: &Way<'_>,
+        attempts: f64,
+        planned: &ChainPlan,
+        first: bool,
+        times: &Times<'_>,
+    ) {
+        let mut software = Software::new(times.chip);
+        self.attempts += attempts;
+        for operation in way.operations.iter() {
+            let call = &operation.operation;
+            let core_ns = attempts * operation.cost.mean().as_ns_f64();
+            self.operations += attempts;
+            self.core_ns += core_ns;
+            if software.has(operation) {
+                self.on_core += attempts;
+                self.on_core_ns += core_ns;
+            } else {
+                self.accelerator_ns += attempts * times.on_accelerator(operation);
+            }
+            if call.accel == Accel::Tcp && call.receives && !first {
+                self.answers += attempts;
+                if planned.calls.is_none() {
+                    let wait = times.chip.plan.mean_wait_in(planned, &call.trace);
+                    self.remote_ns += attempts * wait.as_ns_f64();
+                }
+            }
+        }
+    }
+}
+
+/// The mean number of attempts of a chain on `way`. Each attempt after the first follows a failed
+/// one. A chain that reports an error makes no further attempts.
+fn attempts(chain: &ChainPlan, way: &Way<'_>) -> f64 {
+    let Some(retry) = chain.retry.filter(|_| !way.fails) else {
         return 1.0;
     };
     let reached = (0..retry.attempts).map(|before| retry.odds.powi(i32::from(before)));
     reached.sum()
+}
+
+/// The probability that a request takes `way` and is answered with an error: the chain reports one,
+/// or all of its attempts fail.
+fn failing(chain: &ChainPlan, way: &Way<'_>) -> f64 {
+    let gives_up = chain
+        .retry
+        .map_or(0.0, |retry| retry.odds.powi(i32::from(retry.attempts)));
+    way.probability * if way.fails { 1.0 } else { gives_up }
+}
+
+/// The pauses before `attempts` repeated attempts of a chain, in ns.
+fn pauses_ns(chain: &ChainPlan, attempts: f64) -> f64 {
+    let pause = chain.retry.map_or(0.0, |retry| retry.backoff.as_ns_f64());
+    attempts * pause
 }
 
 /// The mean size of a service's messages, by its first chain.
@@ -290,66 +405,4 @@ fn mean_message(plan: &ServicePlan) -> Bytes {
 /// The mean of times; 0 without any.
 fn mean_ns(times: Option<&WaitDistribution>) -> f64 {
     times.map_or(0.0, |times| times.mean().as_ns_f64())
-}
-
-/// The demands of `chain`, planned as `planned`. A chain that receives the request, the `first`, or
-/// that a simulated service answers, does not wait for a remote side.
-fn demand_of(
-    chain: &[OperationProfile],
-    planned: &ChainPlan,
-    first: bool,
-    chip: &Chip<'_>,
-    slowdowns: &[f64; Accel::MOST],
-) -> ChainDemand {
-    let plan = chip.plan;
-    let attempts = attempts(planned);
-    let message = planned.message(0, 0, 0).mean;
-    let callee = planned.calls.and_then(|index| plan.services.get(index));
-    let pause = planned.retry.map_or(0.0, |retry| retry.backoff.as_ns_f64());
-    let mut found = ChainDemand {
-        attempts,
-        calls: callee.map(|service| service.name.clone()),
-        remote_ns: (attempts - 1.0) * pause,
-        ..ChainDemand::default()
-    };
-    let mut software = Software::new(chip);
-    for operation in chain {
-        let call = &operation.operation;
-        let core_ns = attempts * operation.cost.mean().as_ns_f64();
-        found.operations += attempts;
-        found.core_ns += core_ns;
-        if software.has(operation) {
-            found.on_core += attempts;
-            found.on_core_ns += core_ns;
-        } else {
-            found.accelerator_ns += attempts * on_accelerator(operation, message, chip, slowdowns);
-        }
-        let waits = call.accel == Accel::Tcp && call.receives;
-        if waits && !first && planned.calls.is_none() {
-            let wait = plan.mean_wait_in(planned, &call.trace);
-            found.remote_ns += attempts * wait.as_ns_f64();
-        }
-    }
-    found
-}
-
-/// The time of an operation on its accelerator, in ns; without a measured size its input has
-/// `message`. `slowdowns` are those of its chain.
-fn on_accelerator(
-    operation: &OperationProfile,
-    message: Bytes,
-    chip: &Chip<'_>,
-    slowdowns: &[f64; Accel::MOST],
-) -> f64 {
-    let (accel, on_core) = (operation.operation.accel, operation.cost.mean());
-    if !chip.server.is_sped_up(accel) {
-        let input = operation.payload.map_or(message, |payload| payload.input);
-        let time = chip.server.accelerated_input(accel, on_core, input);
-        return time.as_ns_f64();
-    }
-    let time = match chip.plan.own_speedup(accel) {
-        Some(speedup) => on_core.scale(1.0 / speedup),
-        None => chip.server.accelerated(accel, on_core),
-    };
-    time.as_ns_f64() * slowdowns[accel.index()]
 }

@@ -41,6 +41,7 @@ mod spans;
 mod toml_place;
 mod walks;
 mod watch;
+mod ways;
 
 pub use checked::Checked;
 pub use chip::{CHIP_SCHEMA, ChipError, ChipFile};

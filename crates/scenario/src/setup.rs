@@ -14,7 +14,7 @@ use accelflow_workload::file::Workload;
 use accelflow_workload::profile::{
     PaperOptions, Profile, Recording, RecordingOptions, RemoteWaits,
 };
-use accelflow_workload::services::Service;
+use accelflow_workload::services::{FactOdds, Service};
 use accelflow_workload::sizes::{PayloadSizes, SizePreset};
 use accelflow_workload::suites::social_network;
 
@@ -33,6 +33,7 @@ pub(crate) struct Setup<'c> {
     pub(crate) server: &'c Config,
     pub(crate) plan: Plan,
     pub(crate) profile: Profile,
+    facts: Facts,
     arrivals: ArrivalProcess,
     own_arrivals: Vec<Option<ArrivalProcess>>,
     rate_shares: Vec<f64>,
@@ -40,6 +41,16 @@ pub(crate) struct Setup<'c> {
     slo_factors: BTreeMap<String, f64>,
     tenants: Vec<u16>,
     priorities: Vec<u8>,
+}
+
+/// Where requests have their facts from: the payload values that branches test.
+pub(crate) enum Facts {
+    /// All requests have those of the most common path.
+    Common,
+    /// They are drawn, with these odds of the chains at (service, phase, chain).
+    Drawn(BTreeMap<(String, usize, usize), FactOdds>),
+    /// Each request has those of a recorded request.
+    Recorded,
 }
 
 impl<'s> Setup<'s> {
@@ -59,13 +70,15 @@ impl<'s> Setup<'s> {
             OrOwn::Chosen(arrivals) => arrivals,
             OrOwn::Own => Arrivals::Poisson,
         };
+        let facts = facts(checked, server, own.workload)?;
         let services = &checked.services;
         let rate_shares = rate_shares(scenario, own.workload, resolved, services);
         let due = |(name, us): (String, f64)| (name, Time::from_ns_f64(us * 1e3));
         Ok(Setup {
-            plan: plan(checked, server, &own, &profile, &sizes)?,
+            plan: plan(checked, &own, &profile, &sizes, &facts)?,
             server,
             profile,
+            facts,
             arrivals: arrivals.process(resolved.rate_rps).map_err(engine)?,
             own_arrivals: own_arrivals(checked, own.workload, &rate_shares)?,
             rate_shares,
@@ -74,6 +87,11 @@ impl<'s> Setup<'s> {
             tenants: by_service(checked, &own.tenants()),
             priorities: by_service(checked, &own.priorities()),
         })
+    }
+
+    /// Where requests have their facts from.
+    pub(crate) fn facts(&self) -> &Facts {
+        &self.facts
     }
 
     /// The factor of each service on the mean rate.
@@ -212,13 +230,34 @@ fn profile(
     Ok(profile.with_cpu_times(|name| own.workload.cpu_times(name)))
 }
 
+/// Where requests have their facts from. Drawn facts have the odds of the workload's file, or else those of
+/// the server's parameters.
+fn facts(checked: &Checked, server: &Config, workload: &Workload) -> Result<Facts, ScenarioError> {
+    match checked.resolved.facts {
+        FactSource::Common => return Ok(Facts::Common),
+        FactSource::Recorded => return Ok(Facts::Recorded),
+        FactSource::Drawn => {}
+    }
+    let of_server = server.facts.odds().map_err(engine)?;
+    let mut odds = BTreeMap::new();
+    for (place, _) in checked.services.iter().flat_map(Service::chains) {
+        let at = (place.phase, place.chain);
+        let drawn = match workload.has_odds() {
+            true => workload.fact_odds(&place.service, at),
+            false => of_server.clone(),
+        };
+        odds.insert((place.service, place.phase, place.chain), drawn);
+    }
+    Ok(Facts::Drawn(odds))
+}
+
 /// The plan that the simulator executes.
 fn plan(
     checked: &Checked,
-    server: &Config,
     own: &Own<'_>,
     profile: &Profile,
     sizes: &PayloadSizes,
+    facts: &Facts,
 ) -> Result<Plan, ScenarioError> {
     let workload = own.workload;
     let speedups = workload.kind_speedups(&checked.image)?;
@@ -233,12 +272,13 @@ fn plan(
         plan = plan.with_application_times(|name, phase| workload.drawn_cpu_time(name, phase));
     }
     let plan = connected(plan, workload, &checked.services)?;
-    Ok(match checked.resolved.facts {
-        FactSource::Common => plan,
-        FactSource::Drawn if workload.has_odds() => plan
-            .with_chain_odds(|service, phase, number| workload.fact_odds(service, (phase, number))),
-        FactSource::Drawn => plan.with_odds(&server.facts.odds().map_err(engine)?),
-        FactSource::Recorded => plan.with_recorded_facts(profile)?,
+    Ok(match facts {
+        Facts::Common => plan,
+        Facts::Drawn(odds) => plan.with_chain_odds(|service, phase, number| {
+            let place = (service.to_owned(), phase, number);
+            odds.get(&place).cloned().unwrap_or_default()
+        }),
+        Facts::Recorded => plan.with_recorded_facts(profile)?,
     })
 }
 

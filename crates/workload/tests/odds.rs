@@ -4,10 +4,10 @@
 
 use std::sync::LazyLock;
 
-use accelflow_trace::{AtmAddress, Facts, Field, Image, templates};
+use accelflow_trace::{Accel, AtmAddress, Facts, Field, Image, Library, templates, text};
 use accelflow_units::Time;
 use accelflow_workload::profile::{RemoteWaits, WaitDistribution};
-use accelflow_workload::services::{Chain, ChainFacts, FactOdds, Odds, Place};
+use accelflow_workload::services::{Chain, ChainFacts, ChainWay, FactOdds, Odds, Place};
 use proptest::prelude::*;
 
 fn image() -> &'static Image {
@@ -229,4 +229,61 @@ fn waits_of_a_table_have_its_quantiles() {
     ] {
         assert_eq!(WaitDistribution::of_quantiles(wrong), None);
     }
+}
+
+proptest! {
+    /// The ways of a read through a cache have the probabilities of their branches.
+    #[test]
+    fn ways_have_the_probabilities_of_their_branches(
+        hit in 0.0..=1.0_f64,
+        found in 0.0..=1.0_f64,
+        compressed in 0.0..=1.0_f64,
+    ) {
+        let odds = FactOdds::none()
+            .with("T5", "hit", Odds::of(hit)).unwrap()
+            .with("T6", "found", Odds::of(found)).unwrap()
+            .with("T5", "compressed", Odds::of(compressed)).unwrap();
+        let ways = read().ways(&place(), image(), &odds).unwrap();
+        let share = |wanted: &dyn Fn(&ChainWay) -> bool| -> f64 {
+            ways.iter().filter(|way| wanted(way)).map(|way| way.probability).sum()
+        };
+        let near = |one: f64, other: f64| (one - other).abs() < 1e-12;
+        let calls = |way: &ChainWay, trace: &str, accel: Accel| {
+            way.walk.operations.iter().any(|call| call.trace == trace && call.accel == accel)
+        };
+        prop_assert!(near(share(&|_| true), 1.0));
+        prop_assert!(ways.iter().all(|way| way.probability > 0.0));
+        let missed = share(&|way| way.walk.traces.iter().any(|trace| trace == "T6"));
+        prop_assert!(near(missed, 1.0 - hit));
+        let unpacked = share(&|way| calls(way, "T5", Accel::Dcmp));
+        prop_assert!(near(unpacked, hit * compressed));
+        let failed = share(&|way| way.fails);
+        prop_assert!(near(failed, (1.0 - hit) * (1.0 - found)), "{failed}");
+    }
+}
+
+#[test]
+fn of_very_many_ways_the_most_likely_are_kept() {
+    let branch = |bit: usize| {
+        format!("  branch out[{bit}] == 1 (expected: true)\n    on true:\n      Cmp\n")
+    };
+    let branches: String = (0..13).map(branch).collect();
+    let mut library = Library::new();
+    for (name, nodes) in text::parse(&format!("trace wide:\n  Ser\n{branches}")).unwrap() {
+        library.register(&name, nodes).unwrap();
+    }
+    let image = library.link().unwrap();
+    let (mut chain, mut odds) = (Chain::new("wide"), FactOdds::none());
+    for field in (0..13).map(|bit| format!("out[{bit}]")) {
+        chain = chain.with("wide", &field, 0);
+        odds = odds.with("wide", &field, Odds::of(0.1)).unwrap();
+    }
+    let ways = chain.ways(&place(), &image, &odds).unwrap();
+    assert_eq!(ways.len(), 4_096);
+    let whole: f64 = ways.iter().map(|way| way.probability).sum();
+    assert!((whole - 1.0).abs() < 1e-9);
+    // A way has a Ser, and a Cmp for each field that is 1.
+    let ones = |way: &ChainWay| (way.walk.operations.len() - 1) as f64 * way.probability;
+    let mean: f64 = ways.iter().map(ones).sum();
+    assert!((mean - 1.3).abs() < 0.01, "{mean}");
 }

@@ -47,7 +47,7 @@ _WHY_ELEMENTS: Final = (
     "only in the simulation, elements are busy with the data that they load and store, too, and"
     " operations fall back to cores"
 )
-_WHY_PATHS: Final = "only the simulation draws odds; the closed form has the most common path"
+_WHY_PATHS: Final = "only the simulation draws odds; the closed form has the means of all paths"
 _WHY_P99: Final = (
     "only the simulation has random sizes, phases of different lengths, queues of accelerators, "
     "and data that moves"

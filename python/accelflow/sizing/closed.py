@@ -73,14 +73,14 @@ class Overheads:
 class ClosedForm:
     """The closed-form model of a server under one system.
 
-    `rates_rps` has the fleet's rate of each service, and `slo_us` the SLOs. For a request of each
-    service, `serial_ns` is the response time on an idle server. `visits` is the number of times
-    that the request needs a core and may wait for it, also in the services that it calls. A
-    *resource* is the cores, an accelerator's elements or the manager. `busy_ns` is the mean time
-    for which a request of the mix occupies each resource, and `servers` the number of the
-    resource's units. `element_names` are the resources that are elements. `core_visit_ns` is the
-    mean time on a core for each visit. `queues` models the waits for a core. `speedup_ratio` is
-    Accelerometer's speedup of the cores' work.
+    `rates_rps` has the fleet's rate of each service, with the requests from other services, and
+    `slo_us` the SLOs. For a request of each service, `serial_ns` is the mean response time on an
+    idle server. `visits` is the mean number of times that the request needs a core and may wait for
+    it, also in the services that it calls. A *resource* is the cores, an accelerator's elements or
+    the manager. `busy_ns` is the mean time for which a request of the mix occupies each resource,
+    and `servers` the number of the resource's units. `element_names` are the resources that are
+    elements. `core_visit_ns` is the mean time on a core for each visit. `queues` models the waits
+    for a core. `speedup_ratio` is Accelerometer's speedup of the cores' work.
     """
 
     rates_rps: Mapping[str, float]
@@ -250,7 +250,7 @@ def closed_form(
     if over is None:
         return None
     services = {row["service"]: _scaled(row, factors or {}) for row in demands["services"]}
-    rates_rps = plan.effective_rps
+    rates_rps = _effective_rps(plan.needed_rps, services)
     total_rps = math.fsum(rates_rps.values())
     weights = {name: rate / total_rps for name, rate in rates_rps.items()}
     bare = system == "non_acc"
@@ -407,14 +407,14 @@ def _serial_ns(
 ) -> dict[str, float]:
     """Return each service's response time on an idle server, the sum of its phases, in ns.
 
-    A chain that calls a service waits for that service's response time with each attempt.
+    A chain that calls a service waits for that service's response time before each answer.
     """
     found: dict[str, float] = {}
 
     def awaited(chain: Mapping[str, Any]) -> Mapping[str, Any]:
         if chain["calls"] is None:
             return chain
-        called_ns = chain["attempts"] * found[chain["calls"]]
+        called_ns = chain["answers"] * found[chain["calls"]]
         return {**chain, "remote_ns": chain["remote_ns"] + called_ns}
 
     def whole(row: Mapping[str, Any]) -> float:
@@ -434,15 +434,23 @@ def _serial_ns(
 
 def _callees_first(services: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """Return the services: those without calls, then those that call them alone, and so on."""
-    called = {
-        name: {chain["calls"] for chains in row["phases"] for chain in chains} - {None}
-        for name, row in services.items()
-    }
+    called = {name: set(row["calls"]) for name, row in services.items()}
     return list(TopologicalSorter(called).static_order())
 
 
+def _effective_rps(
+    needed_rps: Mapping[str, float], services: Mapping[str, Mapping[str, Any]]
+) -> dict[str, float]:
+    """Return each service's rate, with the requests from other services added to `needed_rps`."""
+    found = {name: needed_rps.get(name, 0.0) for name in services}
+    for name in reversed(_callees_first(services)):
+        for callee, calls in services[name]["calls"].items():
+            found[callee] += found[name] * calls
+    return found
+
+
 def _all_visits(
-    services: Mapping[str, Mapping[str, Any]], own: Mapping[str, int]
+    services: Mapping[str, Mapping[str, Any]], own: Mapping[str, float]
 ) -> dict[str, float]:
     """Return how often a request of each service waits for a core, in it and in services it calls.
 
@@ -452,7 +460,7 @@ def _all_visits(
     found: dict[str, float] = {}
     for name in _callees_first(services):
         calls = (
-            max((chain["attempts"] * found.get(chain["calls"], 0.0) for chain in chains), default=0)
+            max((chain["answers"] * found.get(chain["calls"], 0.0) for chain in chains), default=0)
             for chains in services[name]["phases"]
         )
         found[name] = own[name] + math.fsum(calls)
@@ -478,7 +486,8 @@ def _phase_ns(
         for chain in chains
     ]
     longest = max(map(sum, zip(on_core, elsewhere, strict=True)))
-    managed_ns = over.manager_ns * (math.fsum(operations) + len(chains))
+    started = math.fsum(float(chain["attempts"]) for chain in chains)
+    managed_ns = over.manager_ns * (math.fsum(operations) + started)
     return max(longest, math.fsum(on_core), managed_ns)
 
 

@@ -33,7 +33,7 @@ from accelflow.sizing.tables import (
     read_table,
     span,
 )
-from accelflow.workload import is_file, load_workload, mean_attempts, mean_rps_of
+from accelflow.workload import is_file, load_workload, mean_rps_of
 
 #: The name and version of plan files.
 SCHEMA: Final = "accelflow.plan/1"
@@ -120,20 +120,15 @@ class Plan:
         return {name: rate * self.growth.factor for name, rate in self.rates_rps.items()}
 
     @property
-    def effective_rps(self) -> dict[str, float]:
-        """Each service's :attr:`needed_rps`, with the requests from other services added."""
-        rates = self.needed_rps
-        added = dict(rates)
-        # The calls of a workload have no cycles, so at some point there is nothing to add.
+    def served(self) -> tuple[str, ...]:
+        """The services that get requests: those with rates, and those that they call."""
+        found = dict.fromkeys(self.rates_rps)
+        added = list(found)
         while added:
-            further: dict[str, float] = {}
-            for name, rate in added.items():
-                for callee, calls in self._calls_of(name):
-                    further[callee] = further.get(callee, 0.0) + rate * calls
-            for name, rate in further.items():
-                rates[name] = rates.get(name, 0.0) + rate
-            added = further
-        return rates
+            callees = [callee for name in added for callee in self._callees_of(name)]
+            added = [name for name in dict.fromkeys(callees) if name not in found]
+            found |= dict.fromkeys(added)
+        return tuple(found)
 
     @property
     def server_config(self) -> dict[str, float]:
@@ -149,12 +144,12 @@ class Plan:
         chains = [chain for phase in phases for chain in phase.get("parallel", [phase])]
         return any(chain.get("odds") for chain in chains)
 
-    def _calls_of(self, name: str) -> list[tuple[str, float]]:
+    def _callees_of(self, name: str) -> list[str]:
         if isinstance(self.workload, str):
             return []
         services = {service["name"]: service for service in self.workload["services"]}
         path = services.get(name, {}).get("path", ())
-        return [call for phase in path for call in _callees(phase)]
+        return [callee for phase in path for callee in _callees(phase)]
 
     def scenario_of(self, load: float, *, system: str, seed: int) -> Scenario:
         """Return the scenario of one server of the fleet under `system`.
@@ -167,7 +162,7 @@ class Plan:
                 "config": self.server_config,
                 "workload": self.workload,
                 "orchestrators": (system,),
-                "services": tuple(self.effective_rps),
+                "services": self.served,
                 "rates_rps": {name: rate * load for name, rate in self.needed_rps.items()},
                 "placement": "colocated",
                 "requests": self.requests,
@@ -178,17 +173,9 @@ class Plan:
         )
 
 
-def _callees(phase: Mapping[str, Any]) -> list[tuple[str, float]]:
-    """Return the calls of a phase in a file, as pairs of a service and the mean number of calls.
-
-    All attempts of a chain call its service.
-    """
-    chains = phase.get("parallel", [phase])
-    return [
-        (chain["calls"], chain.get("times", 1) * mean_attempts(chain))
-        for chain in chains
-        if "calls" in chain
-    ]
+def _callees(phase: Mapping[str, Any]) -> list[str]:
+    """Return the services that the chains of a phase in a file call."""
+    return [chain["calls"] for chain in phase.get("parallel", [phase]) if "calls" in chain]
 
 
 _WORKLOAD: Final = "must be text: a suite's name, or the path of a workload's file"
@@ -260,9 +247,7 @@ def _rates_of(workload: Mapping[str, Any]) -> dict[str, float]:
     """
     common = _stated_rps(workload.get("defaults", {}))
     services = workload["services"]
-    called = {
-        callee for each in services for phase in each["path"] for callee, _ in _callees(phase)
-    }
+    called = {callee for each in services for phase in each["path"] for callee in _callees(phase)}
     rates = {}
     for service in services:
         name, own = service["name"], _stated_rps(service)
@@ -409,8 +394,8 @@ def _check_services(plan: Plan) -> None:
     _check_ratios(plan)
     _check_mapping("p99_us", plan.p99_us, *P99_US)
     for name in plan.p99_us:
-        if name not in plan.effective_rps:
-            raise refused("p99_us: service", name, known=plan.effective_rps)
+        if name not in plan.served:
+            raise refused("p99_us: service", name, known=plan.served)
 
 
 def _check_ratios(plan: Plan) -> None:
@@ -471,7 +456,7 @@ def _services_of(plan: Plan) -> Iterable[str]:
 
 def left_out(plan: Plan) -> list[str]:
     """Return the workload's services that get no requests, from clients or from other services."""
-    return [name for name in _services_of(plan) if name not in plan.effective_rps]
+    return [name for name in _services_of(plan) if name not in plan.served]
 
 
 def small_share(plan: Plan) -> float:

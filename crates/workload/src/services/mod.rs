@@ -16,6 +16,7 @@ mod place;
 mod recorded;
 mod service;
 mod walk;
+mod ways;
 
 pub use error::ServiceError;
 pub use facts::ChainFacts;
@@ -28,3 +29,4 @@ pub use place::Place;
 pub use recorded::RecordedRequests;
 pub use service::{Chain, MAX_PARALLEL_CHAINS, Phase, Service};
 pub use walk::{ChainWalk, Counts, Operation, PhaseWalk, invocations};
+pub use ways::ChainWay;

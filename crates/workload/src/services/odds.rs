@@ -58,7 +58,8 @@ impl Odds {
         }
     }
 
-    fn at(self, common: i64) -> f64 {
+    /// The probability of the value 1 for a field that is `common` on the most common path.
+    pub(super) fn at(self, common: i64) -> f64 {
         if common == 0 {
             self.where_zero
         } else {

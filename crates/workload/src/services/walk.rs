@@ -127,43 +127,7 @@ impl Service {
 fn walk_chain(chain: &Chain, place: Place, image: &Image) -> Result<ChainWalk, ServiceError> {
     // Refuses every unknown name before the walk, including those that the walk would not reach.
     ChainFacts::resolve(chain, &place, image)?;
-    let unknown = |place: &Place| ServiceError::UnknownTrace {
-        place: place.clone(),
-        trace: chain.entry().to_owned(),
-    };
-    let mut walker = Walker::new(image, chain.entry()).ok_or_else(|| unknown(&place))?;
-    let mut walk = ChainWalk {
-        traces: Vec::new(),
-        operations: Vec::new(),
-    };
-    let mut arm = 0;
-    while let Some(trace) = walker.trace() {
-        let facts = |field: accelflow_trace::Field<'_>| chain.fact(trace, field.name);
-        let visit = match walker.advance(&facts) {
-            Ok(visit) => visit,
-            Err(fault) => {
-                return Err(ServiceError::Fault {
-                    place,
-                    trace: trace.to_owned(),
-                    fault,
-                });
-            }
-        };
-        match visit {
-            None => break,
-            Some(Visit::Enter(name)) => walk.traces.push(name),
-            Some(Visit::Call { accel, receives }) => {
-                walk.operations.push(Operation {
-                    trace: trace.to_owned(),
-                    accel,
-                    receives,
-                    arm,
-                });
-            }
-            Some(Visit::Notify | Visit::Wait) => arm += 1,
-            Some(Visit::Transform(_) | Visit::Fork | Visit::Scatter | Visit::Join) => {}
-        }
-    }
+    let (walk, _) = follow(chain, &place, image)?;
     let first = place.phase == 0;
     if walk.operations.first().is_some_and(|call| call.receives) != first {
         return Err(ServiceError::Trigger {
@@ -173,6 +137,64 @@ fn walk_chain(chain: &Chain, place: Place, image: &Image) -> Result<ChainWalk, S
         });
     }
     Ok(walk)
+}
+
+/// Follows `chain` to its end. Returns its traces and calls, and whether one of its traces answers
+/// the request with an error.
+pub(super) fn follow(
+    chain: &Chain,
+    place: &Place,
+    image: &Image,
+) -> Result<(ChainWalk, bool), ServiceError> {
+    let unknown = || ServiceError::UnknownTrace {
+        place: place.clone(),
+        trace: chain.entry().to_owned(),
+    };
+    let mut walker = Walker::new(image, chain.entry()).ok_or_else(unknown)?;
+    let mut walk = ChainWalk {
+        traces: Vec::new(),
+        operations: Vec::new(),
+    };
+    let (mut arm, mut sent_error, mut fails) = (0, false, false);
+    while let Some(trace) = walker.trace() {
+        let facts = |field: accelflow_trace::Field<'_>| chain.fact(trace, field.name);
+        let visit = walker
+            .advance(&facts)
+            .map_err(|fault| ServiceError::Fault {
+                place: place.clone(),
+                trace: trace.to_owned(),
+                fault,
+            })?;
+        match visit {
+            None => break,
+            Some(Visit::Enter(name)) => walk.traces.push(name),
+            Some(Visit::Call { accel, receives }) => {
+                let sends = accel == Accel::Tcp && !receives;
+                sent_error = sends && reports_errors(trace, &walk, image);
+                walk.operations.push(Operation {
+                    trace: trace.to_owned(),
+                    accel,
+                    receives,
+                    arm,
+                });
+            }
+            Some(Visit::Notify) => {
+                fails |= sent_error;
+                arm += 1;
+            }
+            Some(Visit::Wait) => arm += 1,
+            Some(Visit::Transform(_) | Visit::Fork | Visit::Scatter | Visit::Join) => {}
+        }
+    }
+    Ok((walk, fails))
+}
+
+/// Whether the message of `trace` reports an error: a tail has led to the trace, which does not
+/// wait for a message.
+fn reports_errors(trace: &str, walk: &ChainWalk, image: &Image) -> bool {
+    let entered = walk.traces.iter().skip(1).any(|name| name == trace);
+    let word = image.entry(trace).and_then(|entry| image.word(entry).ok());
+    entered && word.is_some_and(|word| word.first() != Some(Accel::Tcp))
 }
 
 impl PhaseWalk {
