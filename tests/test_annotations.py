@@ -488,7 +488,7 @@ def private() -> Callable[..., object]:
         ),
         (lambda: offload(eval("lambda: 1")), "whose source is in a file"),  # noqa: S307
         (lambda: offload(marks={"parse": "Dser"})(parse), "key of marks = .parse.: must be a"),  # type: ignore[dict-item]
-        (lambda: closed(1)[0].propose(), "must be at least 1: call .* first"),  # noqa: PLW0108
+        (lambda: closed(1)[0].propose(), "must be at least 1: run the function .* before"),  # noqa: PLW0108
         (lambda: render.propose(rate_rps=0), "must be a number above 0"),
         (lambda: render.propose(rate_rps="a"), "rate_rps = 'a': must be a number above 0"),  # type: ignore[arg-type]
         (lambda: render.propose(rate_rps=None), "rate_rps = None: must be a number"),  # type: ignore[arg-type]

@@ -134,7 +134,7 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     (lambda: question(p99_us=NAN), "limits.p99_us = nan: must be a number above 0"),
     (lambda: question(p99_us=INFINITE), "limits.p99_us = inf: must be a number above 0"),
     (lambda: question(p98_us=5.0), "limits key = 'p98_us': must be mean_us"),
-    (question, "limits = {'slo': False}: must be a table with a limit"),
+    (question, "limits = {'slo': False}: must set a limit"),
     (lambda: goal(slo_missed_ratio=1.0), "limits.slo_missed_ratio = 1: must be a number above"),
 ]
 

@@ -321,7 +321,7 @@ def test_noise_takes_more_seeds_until_it_is_clear_or_there_are_none(tmp_path: Pa
         ('least = "config.pes.TCP"', 'least = "config.pes.TPC"', r"did you mean config.pes.TCP"),
         ('least = "config.pes.TCP"', "", r"must have exactly one of the keys least, most and min"),
         ("from = 1, ", "", r"find.range.from is left out"),
-        ("p99_us = 250", "", r"find.limits = .*must be a table with a limit"),
+        ("p99_us = 250", "", r"find.limits = .*must set a limit"),
         ("p99_us = 250", "p98_us = 250", r"find.limits key = p98_us: .*did you mean p99_us"),
         ("p99_us = 250", "p99_us = -1", r"find.limits.p99_us = -1: must be a number above 0"),
         ("p99_us = 250", "slo = 1", r"find.limits.slo = 1: must be true or false"),

@@ -212,7 +212,7 @@ def test_axes_that_cost_nothing_are_refused(tmp_path: Path):
         ("config.pes.RPC", "config.pes.RPX", "find.axes key = config.pes.RPX: .*did you mean"),
         ("from = 1, to = 3", "from = 3, to = 1", "find.axes.config.pes.RPC.to = 1: must be more"),
         ("trials = 8", 'least = "rate_rps"', "find key = least"),
-        ("p99_us = 40", "", "find.limits = .*must be a table with a limit"),
+        ("p99_us = 40", "", "find.limits = .*must set a limit"),
     ],
 )
 def test_bad_goals_are_refused(tmp_path: Path, old: str, new: str, message: str):

@@ -215,7 +215,7 @@ def test_values_of_a_study_are_refused_when_it_is_read(
         (
             "p99_us = 250",
             "slo = false",
-            "find.limits = {'slo': False}: must be a table with a limit, such as p99_us = 900",
+            "find.limits = {'slo': False}: must set a limit, such as p99_us = 900",
         ),
     ],
 )

@@ -366,9 +366,10 @@ class Server:
         return turn
 
     def reload_traces(self) -> int:
-        """Read the file of the traces again, and use them as :meth:`set_traces` does.
+        """Read the file of the traces again; return how often traces were replaced so far.
 
-        Raises AccelflowError also if the traces are not from a file.
+        The traces of the file replace the present ones as with :meth:`set_traces`, whose errors
+        this method raises too. Raises AccelflowError also if the traces are not from a file.
         """
         return self._native.reload_traces()
 

@@ -393,10 +393,10 @@ pub enum AccelError {
         why: String,
     },
     /// An HTTP message is not one that [`crate::http`] accepts.
-    #[error("bad HTTP message at byte {at}: {why}")]
+    #[error("bad HTTP message{}: {why}", .at.map(|at| format!(" at byte {at}")).unwrap_or_default())]
     BadHttp {
-        /// The offset of the error in bytes, as far as known.
-        at: usize,
+        /// The offset of the error in a received message, in bytes; `None` for a message to send.
+        at: Option<usize>,
         /// What is wrong with the message.
         why: String,
     },

@@ -38,7 +38,7 @@ pub struct SpansOptions {
 /// The number of requests and spans in a written timeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Drawn {
-    /// The number of shown requests; each is a distributed trace.
+    /// The number of requests in the timeline. A request is one trace ID in the spans.
     pub requests: u64,
     /// The number of spans of the shown requests.
     pub spans: u64,

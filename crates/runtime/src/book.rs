@@ -1,5 +1,6 @@
 //! The record of one run of a trace: its visits (accelerator calls, forks, joins and so on), messages
-//! and connections, in the order in which a single thread would execute them.
+//! and connections. Those of parallel arms are in the order in which a single thread executes the
+//! arms, one after another.
 
 use std::ops::DerefMut;
 

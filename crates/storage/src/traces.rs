@@ -67,7 +67,7 @@ pub enum TracesError {
     /// The paper's templates cannot be loaded.
     #[error(transparent)]
     Template(#[from] TemplateError),
-    /// The source of a default trace has an invalid node. Does not occur.
+    /// The source of a default trace has an invalid node. Does not occur, since tests check them.
     #[error(transparent)]
     Source(#[from] SourceError),
     /// A default trace has a name that another trace already has.

@@ -46,7 +46,7 @@ pub enum FileError {
     },
     /// The file is damaged: the checksum in the file is not the checksum of the file's other bytes.
     #[error(
-        "trace file: checksum = {found:08x}: must be {computed:08x}, the checksum of the other bytes; the file is damaged"
+        "trace file: is damaged: its checksum is {found:08x}, but that of the other bytes is {computed:08x}"
     )]
     Checksum {
         /// The checksum (CRC-32) that the file states.

@@ -30,7 +30,7 @@ impl Template {
 /// The error of adding the predefined traces (AccelFlow paper, Table II) to a library.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TemplateError {
-    /// The source of a trace is invalid. Does not occur.
+    /// The source of a trace is invalid. Does not occur, since tests check the paper's traces.
     #[error(transparent)]
     Source(#[from] SourceError),
     /// The library does not accept a predefined trace, for example because a different trace in the

@@ -1,8 +1,9 @@
 """Measured offloads to accelerators in software, compared with the equations.
 
-`benches/ensemble/offload` measures the inputs of the equations by micro-benchmarks, and the speed
-of a host under every form of offload. :func:`beside` evaluates the equations with these inputs. A
-nanosecond counts as a cycle of the equations.
+`benches/ensemble/offload` measures the inputs of Accelerometer's equations by micro-benchmarks. It
+also measures a host's operations per second without accelerators and with each form of offload
+(such as Sync and Async). :func:`beside` evaluates the equations with these inputs, and compares the
+speedups. A nanosecond counts as a cycle of the equations.
 """
 
 import json

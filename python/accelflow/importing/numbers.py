@@ -101,7 +101,10 @@ class Quantiles:
         return self.table((share,))[0][1]
 
     def table(self, shares: tuple[float, ...] = SHARES) -> list[list[float]]:
-        """Return the quantiles `shares` as pairs [share, value] for a file, in ascending order."""
+        """Return a pair [share, quantile] for each of `shares`, for a file.
+
+        `shares` are from 0 to 1, in ascending order.
+        """
         exact = self._exact is not None
         counts = self._exact if self._exact is not None else self._buckets
         values = iter(sorted(counts))

@@ -9,8 +9,9 @@ __all__ = ["Called"]
 class Called:
     """The results of the requests that a service received from other services, not from clients.
 
-    `completed` counts the completed requests after the warm-up, and `requests` those that arrived
-    in the whole run, of which `timed_out` ended without a response. Latencies (mean and
+    `completed` counts the requests after the warm-up that were answered. In the whole run,
+    `requests` arrived. Of these, `timed_out` ended without a response, since a message to the
+    service did not arrive in time or was refused for lack of memory. Latencies (mean and
     percentiles) are in us, and None if no request completed. Of `slo_requests` requests after the
     warm-up, `slo_missed` were answered later than the service's SLO, or never.
     """

@@ -153,9 +153,13 @@ def _difference(first: Figure, second: Figure, replications: int) -> Estimate | 
     return jackknife(found, replications)
 
 
-def too_little(row: Row, cells: Cells, point: str = "") -> str:
-    """Return a text on samples that are too small for the figure of `row`; empty if all suffice."""
-    found = [_too_little(row.measure, cells[place]) for place in places_of(row, point)]
+def too_little(row: Row, cells: Cells) -> str:
+    """Return why the figure of `row` cannot be judged, such as too few samples; else an empty text.
+
+    The row is not a statement about a trend.
+    """
+    measured = zip(_measures(row), places_of(row), strict=False)
+    found = [_too_little(measure, cells[place]) for measure, place in measured]
     return next((text for text in found if text), "")
 
 

@@ -271,7 +271,7 @@ def _check_system(study: Study, system: object) -> None:
 def _check_limits(limits: object, *, slo: object) -> None:
     # The value false is no limit; slo = 0 is refused below.
     if not isinstance(limits, Mapping) or not (limits or slo is not False):
-        allowed = "must be a table with a limit, such as p99_us = 900 or slo = true"
+        allowed = "must set a limit, such as p99_us = 900 or slo = true"
         shown = {**limits, "slo": slo} if isinstance(limits, Mapping) else limits
         raise refused("limits", shown, allowed)
     if not isinstance(slo, bool):

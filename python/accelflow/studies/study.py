@@ -224,12 +224,12 @@ class Study:
         if self.kind == "list":
             if self.axes:
                 names = [axis.name for axis in self.axes]
-                raise refused("axes", names, "must be left out, since the kind of design is list")
+                raise refused("axes", names, "must be left out, since the kind of design is list, which has points")
             if not self.points:
                 allowed = "must have a point, since the kind of design is list"
                 raise refused("points", list(self.points), allowed)
         elif self.points:
-            allowed = f"must be left out, since the kind of design is {self.kind}, not list"
+            allowed = f"must be left out, since the kind of design is {self.kind}, which has axes"
             raise refused("points", list(self.points), allowed)
         if self.kind == "latin_hypercube":
             if self.count == 0:

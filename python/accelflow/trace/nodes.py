@@ -150,7 +150,7 @@ def _nodes(steps: Iterable[Steps], nesting: int) -> Iterator[Node]:
                 )
             case _:
                 raise refused(
-                    f"element {index} of a trace",
+                    f"step {index} of a trace",
                     step,
                     "must be the name of an accelerator, a branch, trans, fork, join, tail or"
                     " notify, a sequence of these, or None",

@@ -332,8 +332,9 @@ impl FlowCheck<'_> {
         for (field, value) in given {
             if let Some(value) = value {
                 let policy = self.class().name();
-                let allowed =
-                    format!("must be left out unless policy is 'managed-burst'; it is '{policy}'");
+                let allowed = format!(
+                    "must be left out unless policy is 'managed-burst', but policy is '{policy}'"
+                );
                 return Err(self.refuse(field, value, allowed));
             }
         }

@@ -38,7 +38,7 @@ pub struct ServiceResult {
     /// response time at the middle of each bin, and the number of requests in the bin. Empty unless
     /// response times are counted in bins.
     pub tail_bins: Vec<(Time, u64)>,
-    /// The arrival and response times of some requests after the warm-up, at most
+    /// When some requests after the warm-up arrived, and how long their responses took, of at most
     /// [`Comparison::samples`](crate::compare::Comparison::samples). The requests are evenly spaced
     /// in the order of arrival, and listed in the order of their responses.
     pub samples: Vec<Sample>,

@@ -72,7 +72,7 @@ pub enum Queueing {
 /// branch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CoreRequests {
-    /// The core is interrupted.
+    /// The accelerator interrupts the core.
     #[default]
     Interrupt,
     /// The core finds a task in its run queue, without an interrupt.
@@ -88,7 +88,7 @@ pub enum Notification {
     /// The core checks a flag in memory; the parameter `core.notification` states when.
     #[default]
     Flag,
-    /// The core is interrupted.
+    /// The accelerator interrupts the core.
     Interrupt,
     /// The core finds a task in its run queue, without an interrupt.
     Found,

@@ -257,16 +257,16 @@ impl RemoteWaits {
         }
     }
 
-    /// Sets the time that remote sides take to give the answer that the trace `trace` receives:
-    /// always `time`. Other traces keep their times.
+    /// Sets how long the trace called `trace` waits for the answer of its remote side: always
+    /// `time`. Other traces keep their times.
     #[must_use]
     pub fn with(self, trace: &str, time: Time) -> RemoteWaits {
         self.with_distribution(trace, WaitDistribution::constant(time))
     }
 
-    /// Sets the distribution of the times that remote sides take to give the answer that the trace
-    /// `trace` receives. [`Profile::parameters`](super::Profile::parameters) states the origin of
-    /// these times as "given by the user".
+    /// Sets how long the trace called `trace` waits for the answer of its remote side: times drawn
+    /// from `distribution`. [`Profile::parameters`](super::Profile::parameters) states their origin
+    /// as "given by the user".
     #[must_use]
     pub fn with_distribution(mut self, trace: &str, distribution: WaitDistribution) -> RemoteWaits {
         self.put(trace, Wait::of(distribution, GIVEN));

@@ -1,10 +1,9 @@
-//! The paths through the branches of a chain, and the share of a suite's accelerator sequences that
-//! have a branch.
+//! The paths through the branches of a chain, and the share of sequences that have a branch.
 //!
-//! AccelFlow's section III, Q2, counts "sequences of accelerators that need no intervening CPU
-//! involvement" and how many of them have a conditional. Here, a *sequence* begins when a message
-//! arrives or a core starts it, continues across tails and while a trace is parked for a message,
-//! and ends when it notifies the core. In the paths of Table IV, `4x(T9-T10)` is one sequence, of
+//! A *sequence* is what accelerators do without a core in between. AccelFlow's section III, Q2,
+//! counts "sequences of accelerators that need no intervening CPU involvement" and how many of them
+//! have a conditional. Here, a sequence begins when a message arrives or a core starts it, and ends
+//! when it notifies the core. Tails, and waits for messages, do not end it. In the paths of Table IV, `4x(T9-T10)` is one sequence, of
 //! which four copies run in parallel; different chains between two CPU phases are different
 //! sequences. With this reading, 18 of the 26 sequences in Table IV have a branch: 69.2 %, as the
 //! paper prints for SocialNetwork.

@@ -99,23 +99,23 @@ impl HttpCall {
                     "{name} = '{}': must be one or more printable ASCII characters without spaces",
                     part.escape_default()
                 );
-                return Err(AccelError::BadHttp { at: 0, why });
+                return Err(AccelError::BadHttp { at: None, why });
             }
         }
         let rooted = self.target.starts_with('/') || &*self.target == "*";
         if !rooted && self.role == Role::Request {
             let target = self.target.escape_default();
             let why = format!("target = '{target}': must begin with /");
-            return Err(AccelError::BadHttp { at: 0, why });
+            return Err(AccelError::BadHttp { at: None, why });
         }
         for (name, value) in self.headers.iter() {
             if let Some(why) = refused_header(name, value) {
-                return Err(AccelError::BadHttp { at: 0, why });
+                return Err(AccelError::BadHttp { at: None, why });
             }
         }
         if !(100..=999).contains(&self.status) {
             let why = format!("status = {}: must be from 100 to 999", self.status);
-            return Err(AccelError::BadHttp { at: 0, why });
+            return Err(AccelError::BadHttp { at: None, why });
         }
         Ok(())
     }

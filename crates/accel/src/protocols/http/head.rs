@@ -53,7 +53,7 @@ impl Body {
 }
 
 fn bad<T>(at: usize, why: String) -> Result<T, AccelError> {
-    Err(AccelError::BadHttp { at, why })
+    Err(AccelError::BadHttp { at: Some(at), why })
 }
 
 impl Head {

@@ -112,7 +112,7 @@ pub(crate) enum TransferKind {
 /// A trace that is to start.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Start {
-    /// Index of the execution that starts, among the executions of traces that have not ended.
+    /// Index of the trace's execution in the table of executions.
     pub job: JobId,
     /// What starts the trace: a core's Enqueue, a client's message, or an answer.
     pub by: By,
