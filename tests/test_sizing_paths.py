@@ -280,3 +280,27 @@ def test_a_chain_that_gives_up_ends_the_path() -> None:
     assert row["app_ns"] == pytest.approx(1_000.0 + 0.75 * 400_000.0)
     closed, simulated = loads(planned)
     assert simulated == pytest.approx(closed, rel=0.06)
+
+
+# The closed form has a switch too many at the end of each chain of CPU-Centric.
+@pytest.mark.parametrize(
+    ("system", "near"),
+    [
+        ("non_acc", 0.03),
+        ("cpu_centric", 0.09),
+        ("relief", 0.03),
+        ("accelflow", 0.03),
+        ("ideal", 0.03),
+    ],
+)
+def test_a_core_switches_to_the_request_for_each_further_attempt(system: str, near: float) -> None:
+    # Every request makes five attempts and gives up.
+    failing = {**CALL, "retry": {"odds": 1.0, "attempts": 5, "backoff_us": 10.0}}
+    front = service({"cpu_us": 1.0}, failing, {"cpu_us": 400.0}, rate_rps=1e6, **SMALL)
+    planned = plan(front, system=system)
+    (row,) = run(planned.scenario_of(0.02, system=system, seed=1))["systems"][0]["services"]
+    demands = sizing.plan.demands(planned, None)
+    form = sizing.closed.closed_form(planned, system, demands, {})
+    assert form is not None
+    closed = form.utilization(row["offered_rps"] / 1e6)["cores"]
+    assert closed == pytest.approx(row["core_utilization"], rel=near)

@@ -49,6 +49,8 @@ pub struct ServiceDemand {
     /// The mean number of chains of traces that a core starts for one request: all chains but the
     /// first, which the request itself starts.
     pub started_chains: f64,
+    /// The mean number of a request's attempts of chains that follow a failed attempt.
+    pub repeated: f64,
     /// The mean number of messages that the service receives for one request, including the request
     /// itself.
     pub received: f64,
@@ -244,7 +246,9 @@ fn demand(
             let slowdowns = chip.slowdowns(planned);
             let mut demand = ChainDemand::of(planned, chip.plan);
             for way in &ways {
-                let attempts = comes * way.probability * attempts(planned, way);
+                let first = comes * way.probability;
+                let attempts = first * attempts(planned, way);
+                found.repeated += attempts - first;
                 found.started_chains += if phase > 0 { attempts } else { 0.0 };
                 let times = Times {
                     chip,
@@ -257,7 +261,7 @@ fn demand(
                     ..times
                 };
                 demand.add(way, attempts, planned, phase == 0, &times);
-                demand.remote_ns += pauses_ns(planned, attempts - comes * way.probability);
+                demand.remote_ns += pauses_ns(planned, attempts - first);
             }
             if let Some(callee) = &demand.calls {
                 *found.calls.entry(callee.clone()).or_default() += demand.answers;

@@ -99,7 +99,11 @@ def propose(name: str, recordings: Sequence[Recording], rate_rps: float) -> Prop
     or operations, and for a rate that is not a number above 0, at most 1e9.
     """
     if not recordings:
-        raise refused("number of recorded calls", 0, f"must be at least 1: run the function {name} before its proposal is made")
+        raise refused(
+            "number of recorded calls",
+            0,
+            f"must be at least 1: run the function {name} before its proposal is made",
+        )
     positive_number("rate_rps", rate_rps, _MOST_RPS)
     if not _chains(recordings[-1].operations):
         place = f"number of operations recorded in the last call of {name}"

@@ -40,9 +40,10 @@ class Overheads:
 
     `core_ns` has the core time by what takes it: an ``operation`` on an accelerator, a ``received``
     message, a message ``received_by_tcp`` or ``sent_by_tcp`` (by the accelerator TCP), a ``phase``
-    of application logic, the start of a ``chain``, a trace that ``falls_back`` to a core, and a
-    ``request``. `hand_over_ns` is the latency between two operations. `manager_ns` is the time for
-    which an operation or a chain occupies RELIEF's manager.
+    of application logic, the start of a ``chain``, an attempt of a chain that is ``repeated``, a
+    trace that ``falls_back`` to a core, and a ``request``. `hand_over_ns` is the latency between
+    two operations. `manager_ns` is the time for which an operation or a chain occupies RELIEF's
+    manager.
     """
 
     core_ns: Mapping[str, float]
@@ -63,6 +64,7 @@ class Overheads:
             "sent_by_tcp": (messages - row["received"]) * by_tcp,
             "phase": row["cpu_phases"],
             "chain": row["started_chains"],
+            "repeated": row["repeated"],
             "falls_back": row["fallbacks"],
             "request": 1,
         }
@@ -189,15 +191,21 @@ def overheads(plan: Plan, system: str) -> Overheads | None:
     driver = interrupt + 2 * switch + submit
     known = {
         "non_acc": Overheads(
-            core_ns={"received": switch + value("core.wake_ns"), "request": switch}
+            core_ns={
+                "received": switch + value("core.wake_ns"),
+                "repeated": switch,
+                "request": switch,
+            }
         ),
         "cpu_centric": Overheads(
-            core_ns={"operation": driver, "falls_back": switch}, hand_over_ns=move
+            core_ns={"operation": driver, "repeated": switch, "falls_back": switch},
+            hand_over_ns=move,
         ),
         "relief": Overheads(
             core_ns={
                 "received_by_tcp": 2 * (interrupt + submit) + 3 * switch,
                 "sent_by_tcp": interrupt + switch,
+                "repeated": switch,
                 "falls_back": switch,
             },
             hand_over_ns=value("relief.latency_ns") + move,
@@ -207,12 +215,13 @@ def overheads(plan: Plan, system: str) -> Overheads | None:
             core_ns={
                 "phase": switch,
                 "chain": value("core.enqueue_ns") + value("core.notice_ns"),
+                "repeated": switch,
                 "falls_back": switch,
                 "request": value("core.notice_ns"),
             },
             hand_over_ns=dispatch + move,
         ),
-        "ideal": Overheads(core_ns={"phase": switch, "falls_back": switch}),
+        "ideal": Overheads(core_ns={"phase": switch, "repeated": switch, "falls_back": switch}),
     }
     return known.get(system)
 

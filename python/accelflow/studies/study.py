@@ -224,7 +224,11 @@ class Study:
         if self.kind == "list":
             if self.axes:
                 names = [axis.name for axis in self.axes]
-                raise refused("axes", names, "must be left out, since the kind of design is list, which has points")
+                raise refused(
+                    "axes",
+                    names,
+                    "must be left out, since the kind of design is list, which has points",
+                )
             if not self.points:
                 allowed = "must have a point, since the kind of design is list"
                 raise refused("points", list(self.points), allowed)
