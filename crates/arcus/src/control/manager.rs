@@ -473,32 +473,34 @@ impl Manager {
     /// other flows use less.
     fn share_rest(&mut self, route: &RouteEntry) -> Result<(), PlatformError> {
         let before = self.rest;
-        self.rest = 1.0;
-        let here = rest::opportunistic_on(&self.flows, route);
-        self.divide(&here, route)?;
-        self.rest = rest::fitting(&mut self.profiles, &self.flows)?;
-        if self.rest < 1.0 || before < 1.0 {
-            for number in 0..self.flows.len() {
-                if self.flows[number].request.class == ServiceClass::Opportunistic {
-                    let route = self.flows[number].route.clone();
-                    self.divide(&[number], &route)?;
-                }
+        let rates = match self.oversubscription > 1.0 {
+            true => self.predicted()?,
+            false => self.promises(),
+        };
+        self.leave_rest(&rates)?;
+        for number in 0..self.flows.len() {
+            let status = &self.flows[number];
+            let here = status.route.meets(route) || self.rest < 1.0 || before < 1.0;
+            if status.request.class == ServiceClass::Opportunistic && here {
+                let route = status.route.clone();
+                let free = self.unused(&route, |number, _| rates[number])?;
+                let part = self.part_of_rest(number, free)?;
+                self.reshape(number, part)?;
             }
         }
         Ok(())
     }
 
-    /// Shapes these opportunistic flows of a route to their parts of the remaining capacity.
-    fn divide(&mut self, numbers: &[usize], route: &RouteEntry) -> Result<(), PlatformError> {
-        if numbers.is_empty() {
-            return Ok(());
-        }
-        let free = self.unused(route, |_, flow| flow.counted_gbit_per_s())?;
-        for &number in numbers {
-            let part = self.part_of_rest(number, free)?;
-            self.reshape(number, part)?;
-        }
+    /// Decides which part of the capacity that flows with promises leave on a route opportunistic
+    /// flows get there, if flows with promises use `rates`, in gigabits per second by flow index.
+    pub(super) fn leave_rest(&mut self, rates: &[f64]) -> Result<(), PlatformError> {
+        self.rest = rest::fitting(&mut self.profiles, &self.flows, rates)?;
         Ok(())
+    }
+
+    fn promises(&self) -> Vec<f64> {
+        let flows = self.flows.iter();
+        flows.map(FlowStatus::counted_gbit_per_s).collect()
     }
 
     /// The share of a route's accelerators that flows with promises leave unused. `used` is their
@@ -529,9 +531,7 @@ impl Manager {
     /// # Errors
     /// The errors of [`Platform::check`].
     pub fn predicted(&mut self) -> Result<Vec<f64>, PlatformError> {
-        let promises = self.flows.iter().map(FlowStatus::counted_gbit_per_s);
-        let promises: Vec<f64> = promises.collect();
-        self.allocation(&promises)
+        self.allocation(&self.promises())
     }
 
     /// Divides the capacity among the registered flows if they demand the rates `demands`. Demands

@@ -1,18 +1,19 @@
 //! The capacity that remains after promises, and its division among opportunistic flows.
 
-use super::oversubscribed::allocation;
 use super::profile::ProfileTable;
 use super::request::ServiceClass;
 use super::route::{RouteEntry, Traffic, add};
-use super::status::{FlowStatus, promised};
+use super::status::FlowStatus;
 use super::thresholds::{KNOWN, REST_HALVINGS, TRICKLE};
 use crate::PlatformError;
 
-/// The fraction of the planned rates of opportunistic flows that fits in addition to all promises.
-/// Accounts for flows that share a link, engine or storage but no accelerator.
+/// The fraction of the planned rates of opportunistic flows that fits in addition to flows with
+/// promises. Accounts for flows that share a link, engine or storage but no accelerator. `rates` are
+/// those of the flows with promises, in gigabits per second by flow index.
 pub(super) fn fitting(
     profiles: &mut ProfileTable,
     flows: &[FlowStatus],
+    rates: &[f64],
 ) -> Result<f64, PlatformError> {
     let first = flows.first().map(|flow| flow.route.clone());
     let apart = |route: &RouteEntry| flows.iter().any(|flow| !flow.route.meets(route));
@@ -20,51 +21,94 @@ pub(super) fn fitting(
     if !first.as_ref().is_some_and(apart) || !flows.iter().any(any) {
         return Ok(1.0);
     }
-    let mut promised = promised(flows, "");
-    if profiles.load(&promised)? > 1.0 + KNOWN {
-        promised = allocated(profiles, flows)?;
+    let promised = traffic_of(flows, rates);
+    let mut planned = vec![0.0; flows.len()];
+    for number in (0..flows.len()).filter(|number| any(&flows[*number])) {
+        let free = unused(profiles, flows, &flows[number].route, |number, _| {
+            rates[number]
+        })?;
+        planned[number] = part(profiles, flows, number, free, 1.0)?;
     }
-    let most = ServiceClass::RESERVED_SHARE.max(profiles.load(&promised)?);
-    let mut fits = |part: f64| -> Result<bool, PlatformError> {
-        let mut all = promised.clone();
-        for flow in flows {
-            if flow.request.class == ServiceClass::Opportunistic {
-                for traffic in flow.traffic(part * flow.shaped_gbit_per_s) {
-                    add(&mut all, traffic);
-                }
-            }
-        }
-        Ok(profiles.load(&all)? <= most)
-    };
-    if fits(1.0)? {
-        return Ok(1.0);
+    let planned = traffic_of(flows, &planned);
+    let load = profiles.load(&promised)?;
+    let most = ServiceClass::RESERVED_SHARE;
+    let beside = Rest { promised, planned };
+    if load <= most {
+        return beside.most(profiles, most, 1.0, REST_HALVINGS);
     }
-    let (mut least, mut exceeds) = (0.0, 1.0);
-    for _ in 0..REST_HALVINGS {
-        let middle = 0.5 * (least + exceeds);
-        match fits(middle)? {
-            true => least = middle,
-            false => exceeds = middle,
-        }
-    }
-    Ok(least)
+    // A resource is loaded beyond the share that leaves headroom. The opportunistic flows may use
+    // others, which need headroom too, but only the load of the most loaded one is known. The load of
+    // a resource grows in proportion to the added traffic, so its growth above `load` tells how much
+    // less traffic keeps it at the share.
+    let load = load + KNOWN;
+    let headroom = load - most;
+    let above = load + ABOVE * headroom;
+    let widest = above / profiles.load(&beside.planned)?;
+    // More steps: multiples may be far above 1, and the result is a difference of two.
+    let reaches = beside.most(profiles, load, widest, 2 * REST_HALVINGS)?;
+    let exceeds = beside.most(profiles, above, widest, 2 * REST_HALVINGS)?;
+    Ok((reaches - (exceeds - reaches) / ABOVE).clamp(0.0, 1.0))
 }
 
-/// The traffic of flows with promises if all use their promises in full and the platform is
-/// over-subscribed, so that some get less.
-fn allocated(
-    profiles: &mut ProfileTable,
-    flows: &[FlowStatus],
-) -> Result<Vec<Traffic>, PlatformError> {
-    let promises: Vec<f64> = flows.iter().map(FlowStatus::counted_gbit_per_s).collect();
-    let rates = allocation(profiles, flows, &promises)?;
+/// How far above a load its growth is looked at, in multiples of the headroom. Interpolation rounds
+/// off the bend where another resource becomes the most loaded one; it does so less farther away.
+const ABOVE: f64 = 3.0;
+
+/// The traffic of flows at these rates, in gigabits per second by flow index.
+fn traffic_of(flows: &[FlowStatus], rates: &[f64]) -> Vec<Traffic> {
     let mut all = Vec::new();
-    for (flow, rate) in flows.iter().zip(rates).filter(|(_, rate)| *rate > 0.0) {
-        for traffic in flow.traffic(rate) {
+    for (flow, rate) in flows.iter().zip(rates).filter(|(_, rate)| **rate > 0.0) {
+        for traffic in flow.traffic(*rate) {
             add(&mut all, traffic);
         }
     }
-    Ok(all)
+    all
+}
+
+/// Opportunistic flows beside flows with promises.
+struct Rest {
+    promised: Vec<Traffic>,
+    /// The traffic of the opportunistic flows at their planned rates.
+    planned: Vec<Traffic>,
+}
+
+impl Rest {
+    /// The largest multiple of the planned traffic, up to `widest`, with which the platform's load is
+    /// at most `load`.
+    fn most(
+        &self,
+        profiles: &mut ProfileTable,
+        load: f64,
+        widest: f64,
+        halvings: u32,
+    ) -> Result<f64, PlatformError> {
+        let mut fits = |part: f64| -> Result<bool, PlatformError> {
+            let mut all = self.promised.clone();
+            for traffic in &self.planned {
+                let gbit_per_s = part * traffic.gbit_per_s;
+                add(
+                    &mut all,
+                    Traffic {
+                        gbit_per_s,
+                        ..traffic.clone()
+                    },
+                );
+            }
+            Ok(profiles.load(&all)? <= load)
+        };
+        if fits(widest)? {
+            return Ok(widest);
+        }
+        let (mut least, mut exceeds) = (0.0, widest);
+        for _ in 0..halvings {
+            let middle = 0.5 * (least + exceeds);
+            match fits(middle)? {
+                true => least = middle,
+                false => exceeds = middle,
+            }
+        }
+        Ok(least)
+    }
 }
 
 /// The rate of a flow alone on its route, in gigabits per second.

@@ -315,14 +315,18 @@ impl Runtime {
     }
 
     /// The share of a flow's route that the promised flows leave at their measured rates; the
-    /// flow's own promise counts in full.
+    /// flow's own promise counts in full. With over-subscription, a flow that has something to send
+    /// uses at least its allocation: what it does not get is not unused.
     fn unused(&mut self, flow: usize) -> Result<f64, PlatformError> {
         let route = self.manager.flows()[flow].route.clone();
+        let (allocated, states) = (&self.allocated, &self.states);
         self.manager.unused(&route, |number, status| {
             let promised = status.counted_gbit_per_s();
-            match number == flow {
-                true => promised,
-                false => status.measured_gbit_per_s.unwrap_or(promised),
+            let measured = status.measured_gbit_per_s.unwrap_or(promised);
+            match allocated.get(number) {
+                _ if number == flow => promised,
+                Some(least) if states[number].waited => measured.max(*least),
+                _ => measured,
             }
         })
     }
@@ -362,17 +366,24 @@ impl Runtime {
         };
         let each = self.manager.flows().iter().zip(&self.states);
         let demands: Vec<f64> = each.map(demand).collect();
-        if demands == self.demands {
-            return;
+        if demands != self.demands {
+            self.divide(demands);
         }
+    }
+
+    /// Divides the capacity for these demands, in gigabits per second by flow index.
+    fn divide(&mut self, demands: Vec<f64>) {
         // Flows that cannot be profiled were refused at registration.
-        if let Ok(rates) = self.manager.allocation(&demands) {
-            let rates = rates.into_iter().enumerate();
-            self.allocated = rates
-                .map(|(flow, rate)| at_least_a_trickle(&self.manager.flows()[flow], rate))
-                .collect();
-            self.demands = demands;
-        }
+        let Ok(rates) = self.manager.allocation(&demands) else {
+            return;
+        };
+        // The old part of the rest is no worse than none.
+        let _ = self.manager.leave_rest(&rates);
+        let rates = rates.into_iter().enumerate();
+        self.allocated = rates
+            .map(|(flow, rate)| at_least_a_trickle(&self.manager.flows()[flow], rate))
+            .collect();
+        self.demands = demands;
     }
 
     /// Checks a flow's SLO (line 4 of Algorithm 1): whether it is violated, or predicted to be, and
