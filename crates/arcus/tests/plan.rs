@@ -435,3 +435,44 @@ fn an_opportunistic_flow_uses_what_a_full_accelerator_leaves_of_the_link() {
     let all = rate(0) + rate(1) + rate(2);
     assert!((48.5..50.3).contains(&all), "{result:?}");
 }
+
+/// Four promises of two accelerators on one link, which has five sixths of their sum. The first flow
+/// leaves after `until_us`.
+fn four_promises(until_us: Option<u64>) -> Value {
+    let promise = |name: &str, gbit_per_s: u32, priority: u8| {
+        flow(json!({"name": name, "slo_gbit_per_s": gbit_per_s, "priority": priority}))
+    };
+    let mut first = promise("a", 20, 0);
+    if let Some(until_us) = until_us {
+        merge(&mut first, json!({"until_us": until_us}));
+    }
+    let others = [("b", 20, 0), ("c", 15, 1), ("d", 10, 1)];
+    let others = others.map(|(name, gbit_per_s, priority)| promise(name, gbit_per_s, priority));
+    let flows: Vec<Value> = [vec![first], others.to_vec()].concat();
+    json!({
+        "oversubscription": 1.5, "duration_us": 4_000, "accelerators": ["ipsec", "ipsec"],
+        "flow": flows,
+    })
+}
+
+/// They moved in each control period, 84 times.
+#[test]
+fn flows_stay_where_other_routes_have_no_more_for_them() {
+    let result = planned(&four_promises(None));
+    assert_eq!(result.moves, 0, "{result:?}");
+    let verdicts = result.admitted.iter().map(|flow| flow.verdict.arcus);
+    let verdicts: Vec<&str> = verdicts.collect();
+    assert_eq!(verdicts, ["kept", "kept", "below", "below"]);
+}
+
+/// They moved 53 times, and the second promise got 18.8 of 20.
+#[test]
+fn flows_take_the_place_of_one_that_leaves_and_come_to_rest() {
+    let result = planned(&four_promises(Some(1_000)));
+    // A flow stays twice as long after each move: in 30 periods, at most four times.
+    assert!((1..=9).contains(&result.moves), "{result:?}");
+    assert_eq!(result.admitted[1].verdict.arcus, "kept", "{result:?}");
+    // Two thirds of the time alone with two others, for which there is room.
+    let rate = |number: usize| result.admitted[number].gbit_per_s.arcus.unwrap();
+    assert!(rate(2) > 12.0 && rate(3) > 8.0, "{result:?}");
+}

@@ -2,6 +2,7 @@
 //! table of flows.
 
 use super::acc_table::{AccEntry, entries, routes};
+use super::moves::better_route;
 use super::oversubscribed::{allocation, at_least_a_trickle};
 use super::profile::{ProfileTable, Tag};
 use super::request::{AdmissionRequest, ServiceClass};
@@ -370,6 +371,19 @@ impl Manager {
             }
         }
         Ok(best.map(|best| best.route.clone()))
+    }
+
+    /// Finds another route for a registered flow of an over-subscribed platform among its
+    /// SLO-Friendly alternatives, by the division of the capacity for these demands ([`better_route`]).
+    pub(super) fn better_path(
+        &mut self,
+        number: usize,
+        demands: &[f64],
+    ) -> Result<Option<RouteEntry>, PlatformError> {
+        let all = self.alternatives(number)?.iter();
+        let friendly = all.filter(|candidate| candidate.tag == Tag::SloFriendly);
+        let routes: Vec<RouteEntry> = friendly.map(|found| found.route.clone()).collect();
+        better_route(&mut self.profiles, &self.flows, number, &routes, demands)
     }
 
     /// Returns the input of a simulation under ARCUS: the registered flows, and ARCUS's mechanism

@@ -7,6 +7,7 @@ mod context;
 mod kept;
 mod manager;
 mod measure;
+mod moves;
 mod oversubscribed;
 mod periods;
 mod profile;

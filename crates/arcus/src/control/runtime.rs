@@ -4,6 +4,7 @@ use accelflow_units::Time;
 
 use super::kept::Kept;
 use super::manager::Manager;
+use super::moves::Stay;
 use super::oversubscribed::at_least_a_trickle;
 use super::request::{AdmissionRequest, ServiceClass};
 use super::status::FlowStatus;
@@ -64,6 +65,8 @@ struct RuntimeState {
     waited: bool,
     /// The progress in the periods of the promise, if the rate is promised in a percentage of periods.
     kept: Kept,
+    /// With over-subscription, how long the flow stays on its route.
+    stay: Stay,
 }
 
 /// The control loop of ARCUS on one server (Algorithm 1). Once per control period, it measures the
@@ -348,7 +351,7 @@ impl Runtime {
     /// demands its promise while it has something to send, otherwise the rate that it uses, in
     /// quarters of its promise. The update comes before any flow gets less than the profiles
     /// predict.
-    fn allocate(&mut self, counters: &[Counters]) {
+    fn allocate(&mut self, counters: &[Counters], now: Time, period: Time) {
         if self.manager.oversubscription() <= 1.0 {
             return;
         }
@@ -367,22 +370,26 @@ impl Runtime {
         let each = self.manager.flows().iter().zip(&self.states);
         let demands: Vec<f64> = each.map(demand).collect();
         if demands != self.demands {
-            self.divide(demands);
+            self.divide(demands, now, period);
         }
     }
 
     /// Divides the capacity for these demands, in gigabits per second by flow index.
-    fn divide(&mut self, demands: Vec<f64>) {
+    fn divide(&mut self, demands: Vec<f64>, now: Time, period: Time) {
         // Flows that cannot be profiled were refused at registration.
         let Ok(rates) = self.manager.allocation(&demands) else {
             return;
         };
         // The old part of the rest is no worse than none.
         let _ = self.manager.leave_rest(&rates);
-        let rates = rates.into_iter().enumerate();
-        self.allocated = rates
-            .map(|(flow, rate)| at_least_a_trickle(&self.manager.flows()[flow], rate))
-            .collect();
+        let rates = rates.into_iter().zip(self.manager.flows());
+        let rates = rates.map(|(rate, status)| at_least_a_trickle(status, rate));
+        let before = std::mem::replace(&mut self.allocated, rates.collect());
+        for (number, state) in self.states.iter_mut().enumerate() {
+            if Some(&self.allocated[number]) != before.get(number) {
+                state.stay.settle(now, period);
+            }
+        }
         self.demands = demands;
     }
 
@@ -433,7 +440,7 @@ impl Runtime {
         let (slo, shaped) = (status.counted_gbit_per_s(), status.shaped_gbit_per_s);
         let in_periods = status.request.availability.is_some();
         let mut actions = match checked.late {
-            true => self.move_flow(flow),
+            true => self.move_flow(flow, now, period),
             false => Vec::new(),
         };
         // Flows that cannot be profiled were refused at registration.
@@ -458,14 +465,25 @@ impl Runtime {
     }
 
     /// Moves a flow to another route with capacity, if there is one.
-    fn move_flow(&mut self, flow: usize) -> Vec<Action> {
-        let Ok(Some(new)) = self.manager.select_path(flow) else {
+    fn move_flow(&mut self, flow: usize, now: Time, period: Time) -> Vec<Action> {
+        let new = match self.demands.is_empty() {
+            true => self.manager.select_path(flow),
+            false if self.states[flow].stay.over(now) => {
+                self.manager.better_path(flow, &self.demands)
+            }
+            false => Ok(None),
+        };
+        let Ok(Some(new)) = new else {
             return Vec::new();
         };
         if self.manager.reroute(flow, new.clone()).is_err() {
             return Vec::new();
         }
         self.moves += 1;
+        self.states[flow].stay.moved(now, period);
+        if !self.demands.is_empty() {
+            self.divide(self.demands.clone(), now, period);
+        }
         let number = self.states[flow].flow;
         let mut actions = vec![Action::Route {
             flow: number,
@@ -512,7 +530,7 @@ impl Controller for Runtime {
             state.slope += SMOOTHING * (change - state.slope);
             state.now = now;
         }
-        self.allocate(counters);
+        self.allocate(counters, now, period);
         let mut actions = Vec::new();
         for flow in 0..self.states.len() {
             let counted = of(&self.states[flow]);
@@ -539,6 +557,7 @@ impl RuntimeState {
             now: 0.0,
             waited: false,
             kept: Kept::default(),
+            stay: Stay::default(),
         }
     }
 }
