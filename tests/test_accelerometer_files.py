@@ -114,9 +114,19 @@ def test_nine_lines_are_read_liberally(change: Any, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("a 0.165844", "a 1.5", "kernel.kernel_share_ratio = 1.5: must be from 0 to 1"),
-        ("A 6", "A 0", "kernel.acceleration_ratio = 0: must be above 0"),
-        ("A 6", "A -6", "kernel.acceleration_ratio = -6: must be above 0"),
+        ("a 0.165844", "a 1.5", ":2: a = 1.5: must be a number from 0 to 1"),
+        ("a 0.165844", "a nan", ":2: a = nan: must be a number from 0 to 1"),
+        ("A 6", "A 0", ":8: A = 0: must be above 0 (inf for an ideal accelerator)"),
+        ("A 6", "A -6", ":8: A = -6: must be above 0 (inf for an ideal accelerator)"),
+        ("A 6", "A -inf", ":8: A = -inf: must be above 0 (inf for an ideal accelerator)"),
+        ("C 2000000000.0", "C 0", ":1: C = 0: must be a finite number above 0"),
+        ("C 2000000000.0", "C inf", ":1: C = inf: must be a finite number above 0"),
+        ("n 298951", "n -1", ":3: n = -1: must be a finite number, 0 or more"),
+        ("n 298951", "n inf", ":3: n = inf: must be a finite number, 0 or more"),
+        ("o0 10", "o0 -10", ":4: o0 = -10: must be a number from 0 to 1e+18"),
+        ("o0 10", "o0 inf", ":4: o0 = inf: must be a number from 0 to 1e+18"),
+        ("L 3", "L 1e19", ":6: L = 1e19: must be a number from 0 to 1e+18"),
+        ("o1 NA", "o1 -1", ":7: o1 = -1: must be a number from 0 to 1e+18"),
         ("A 6", "A NA", ":8: A = 'NA': must be a number"),
         ("A 6", "A six", ":8: A = 'six': must be a number or NA"),
         ("A 6\n", "", ": a line for A is left out: must be given, as for each of C, a,"),
@@ -124,7 +134,7 @@ def test_nine_lines_are_read_liberally(change: Any, tmp_path: Path) -> None:
         ("A 6", "B 6", ":8: name = 'B': must be C, a, n,"),
         ("L 3", "n 3", ":6: name = 'n': must not be repeated: it was first set in line 3"),
         ("Sync", "Lazy", ":9: Threading = 'Lazy': must be Sync, "),
-        ("C 2000000000.0", "C nan", ":1: C = 'nan': must be a finite number"),
+        ("C 2000000000.0", "C nan", ":1: C = nan: must be a finite number above 0"),
     ],
 )
 def test_bad_nine_lines_name_place_value_and_rule(
@@ -135,6 +145,29 @@ def test_bad_nine_lines_name_place_value_and_rule(
     with pytest.raises(AccelflowError) as caught:
         from_file(text.replace(old, new), tmp_path)
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("word", ["inf", "Infinity", "+INF"])
+def test_nine_lines_may_have_an_ideal_accelerator(word: str, tmp_path: Path) -> None:
+    text = nine_lines("aes_ni").replace("A 6", f"A {word}")
+    found = from_file(text, tmp_path)
+    # Equation (1) without alpha / A.
+    left = 1 - 0.165844 + 298_951 / 2e9 * (10 + 3)
+    assert found["speedup_ratio"] == pytest.approx(1 / left, rel=1e-12)
+
+
+def test_nine_lines_of_a_cost_beyond_any_number_name_the_offloads(tmp_path: Path) -> None:
+    lines = ["C 2", "a 0.1", "n 1e308", "o0 9", "Q 0", "L 0", "o1 NA", "A 6", "Threading Sync"]
+    with pytest.raises(InputError) as caught:
+        from_file("\n".join(lines), tmp_path)
+    assert ":3: n = 1e308: must be lower, or C higher: offloads cost more" in str(caught.value)
+
+
+def test_nine_lines_without_any_work_left_name_the_share(tmp_path: Path) -> None:
+    lines = ["C 2e9", "a 1", "n 10", "o0 0", "Q 0", "L 0", "o1 NA", "A inf", "Threading Sync"]
+    with pytest.raises(InputError) as caught:
+        from_file("\n".join(lines), tmp_path)
+    assert ":2: a = 1: must be below 1, since offloading costs nothing" in str(caught.value)
 
 
 def test_toml_is_the_same_as_python(tmp_path: Path) -> None:
@@ -308,7 +341,7 @@ def test_errors_are_one_line_and_exit_codes(tmp_path: Path) -> None:
     path = tmp_path / "bad.txt"
     path.write_text(nine_lines("aes_ni").replace("0.165844", "1.5"))
     for arguments, code, part in (
-        ([str(path)], 2, "bad.txt: kernel.kernel_share_ratio = 1.5: must be from 0 to 1"),
+        ([str(path)], 2, "bad.txt:2: a = 1.5: must be a number from 0 to 1"),
         ([str(tmp_path / "none.txt")], 2, "none.txt"),
         ([str(path), "--sensitivity", "2"], 2, "--sensitivity = 2: must be above 0"),
     ):

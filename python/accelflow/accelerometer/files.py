@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from accelflow.accelerometer.histograms import read_histogram
-from accelflow.accelerometer.service import Kernel, Queue, Range, Service, Sizes
+from accelflow.accelerometer.service import Kernel, Queue, Range, Service, Sizes, gain
 from accelflow.errors import (
     LEFT_OUT,
     InputError,
-    finite_number,
     number_within,
     positive_number,
     refused,
@@ -82,7 +81,8 @@ def read(path: Path) -> Service:
 
     A file is TOML if its name ends in .toml or a line begins with ``[``; otherwise it has the
     nine-line format. Raises InputError for a file that cannot be read, for unknown, missing and
-    repeated names, and for values of the wrong type.
+    repeated names, for values of the wrong type, and in the nine-line format for values out of
+    range.
     """
     try:
         text = read_text(path)
@@ -139,7 +139,22 @@ def _from_nine_lines(text: str, path: Path) -> Service:
         thread_switch_cycles=value["o1"] or 0.0,
         acceleration_ratio=value["A"],
     )
-    return Service(host_cycles_per_s=value["C"] or 0.0, kernels=[kernel])
+    service = Service(host_cycles_per_s=value["C"] or 0.0, kernels=[kernel])
+    _check_together(service, {name: f"{path}:{at}: {name}" for name, (_, at) in found.items()})
+    return service
+
+
+def _check_together(service: Service, places: Mapping[str, str]) -> None:
+    """Refuse values that are allowed one by one, and give no finite gain together."""
+    (kernel,) = service.kernels
+    try:
+        ratio = gain(service, "speedup_ratio")
+    except InputError as error:  # the only cause that is left: a cost beyond any number
+        allowed = "must be lower, or C higher: offloads cost more cycles than a number can express"
+        raise refused(places["n"], kernel.offloads_per_s, allowed) from error
+    if ratio == math.inf:
+        allowed = "must be below 1, since offloading costs nothing: the speedup would be infinite"
+        raise refused(places["a"], kernel.kernel_share_ratio, allowed)
 
 
 def _threading(word: str, line: int, path: Path) -> str:
@@ -152,12 +167,23 @@ def _threading(word: str, line: int, path: Path) -> str:
 def _nine_value(name: str, word: str, line: int, path: Path) -> float | None:
     if word.lower() in _NOT_APPLICABLE:
         return None
+    place = f"{path}:{line}: {name}"
     try:
-        return finite_number(name, float(word.replace("_", "")))
+        value = float(word.replace("_", ""))
     except ValueError as error:
-        raise refused(f"{path}:{line}: {name}", word, "must be a number or NA") from error
-    except InputError as error:
-        raise refused(f"{path}:{line}: {name}", word, "must be a finite number") from error
+        raise refused(place, word, "must be a number or NA") from error
+    if name == "A":
+        if not value > 0:
+            raise refused(place, value, "must be above 0 (inf for an ideal accelerator)")
+    elif name == "C":
+        if not 0 < value < math.inf:
+            raise refused(place, value, "must be a finite number above 0")
+    elif name == "n":
+        if not 0 <= value < math.inf:
+            raise refused(place, value, "must be a finite number, 0 or more")
+    else:
+        number_within(place, value, 0.0, 1.0 if name == "a" else _MOST_CYCLES)
+    return value
 
 
 @dataclass(frozen=True, kw_only=True)

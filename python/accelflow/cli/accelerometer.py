@@ -268,10 +268,11 @@ def _bodies(recorded: Recorded) -> list[str]:
 
 
 def _of_file(file: Path, options: dict[str, Any]) -> None:
-    question = read_question(file)
-    service, around_ratio = question.service, options["around_ratio"]
+    around_ratio = options["around_ratio"]
     if around_ratio is not None and not 0 < around_ratio < 1:
         raise refused("--sensitivity", around_ratio, "must be above 0 and below 1")
+    question = read_question(file)
+    service = question.service
     try:
         result = model.evaluate(service, around_ratio=around_ratio)
         lines, sought = [], None
