@@ -104,6 +104,7 @@ def test_selection_from_sizes() -> None:
     some = replace(COMPRESSION, sizes=sizes, selection="lucrative", scaling="cycles")
     kernel = accelerometer.evaluate(replace(FEED1, kernels=[some]))["kernels"][0]
     assert kernel["lucrative_offloads_ratio"] == 0.5
+    assert kernel["paying_offloads_ratio"] == 0.5
     assert kernel["offloaded_share_ratio"] == pytest.approx(0.15 * 80 / 81)
 
 

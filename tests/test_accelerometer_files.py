@@ -234,6 +234,16 @@ def test_toml_is_the_same_as_python(tmp_path: Path) -> None:
         ("= 27", "= { min = 3, max = 2 }", "= min 3, max 2: must have min below max"),
         ("= 27", "= { low = 3 }", "acceleration_ratio: key = 'low': must be min"),
         ("5.62", "5.62\nselection = 'lucrative'", "compression.sizes = missing: must be given"),
+        (
+            "5.62",
+            "5.62\nscaling = 'cycles'",
+            "compression.scaling = 'cycles': must be left out, since selection is 'all'",
+        ),
+        (
+            "5.62",
+            "5.62\nall_offloads_per_s = 3e4\nscaling = 'cycles'",
+            "compression.scaling = 'cycles': must be left out, since selection is 'all'",
+        ),
         ("5.62", "5.62\nall_offloads_per_s = 9", "compression.all_offloads_per_s = 9: must be at"),
         ("5.62", "5.62\nqueue = { servers = 0 }", "compression.queue.servers = 0: must be a whole"),
         ("5.62", "5.62\nqueue = { hosts = 200 }", "queue.utilisation = "),
@@ -327,6 +337,35 @@ def test_command_says_what_limits(tmp_path: Path) -> None:
         "offloads_per_s",
     ):
         assert part in done.stdout
+
+
+def test_offloads_that_lose_are_told_from_those_that_pay(tmp_path: Path) -> None:
+    # A byte saves 5.62 * 26 / 27 cycles, so that 2,300 cycles pay from 425 B on.
+    sizes = "{ bytes = [400, 5_000], cumulative_ratio = [0.25, 1], interpolation = 'step' }"
+    path = tmp_path / "sizes.toml"
+    path.write_text(TOML.replace("acceleration_ratio", f"sizes = {sizes}\nacceleration_ratio"))
+    done = command(str(path))
+    assert (done.returncode, done.stderr) == (0, "")
+    loses = (
+        "  loses          25.00 % of the offloads, which are made although their size does not pay"
+    )
+    assert loses in done.stdout.splitlines()
+    (kernel,) = json.loads(command(str(path), "--json").stdout)["kernels"]
+    assert (kernel["lucrative_offloads_ratio"], kernel["paying_offloads_ratio"]) == (1, 0.75)
+
+    path.write_text(path.read_text() + "selection = 'lucrative'\nscaling = 'cycles'\n")
+    assert "loses" not in command(str(path)).stdout
+    (kernel,) = json.loads(command(str(path), "--json").stdout)["kernels"]
+    assert (kernel["lucrative_offloads_ratio"], kernel["paying_offloads_ratio"]) == (0.75, 0.75)
+    # Another selection needs no word on the scaling of this one.
+    path.write_text(path.read_text() + "[[alternatives]]\nname = 'all'\nselection = 'all'\n")
+    first, second = json.loads(command(str(path), "--json").stdout)["decision"]["alternatives"]
+    assert first["speedup_ratio"] > second["speedup_ratio"]
+
+    path.write_text(TOML)
+    assert "loses" not in command(str(path)).stdout
+    (kernel,) = json.loads(command(str(path), "--json").stdout)["kernels"]
+    assert kernel["paying_offloads_ratio"] is None
 
 
 def test_cost_of_a_byte_has_the_unit_of_its_exponent(tmp_path: Path) -> None:

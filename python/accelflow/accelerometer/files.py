@@ -252,7 +252,12 @@ def _named(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _replaced(kernel: dict[str, Any], changed: dict[str, Any]) -> dict[str, Any]:
-    """`kernel` with `changed`: a cost in one unit replaces that in any other."""
+    """`kernel` with `changed`: a cost in one unit replaces that in any other.
+
+    The scaling belongs to the selection that it scales by.
+    """
+    if changed.get("selection", "lucrative") != "lucrative":
+        kernel = {key: value for key, value in kernel.items() if key != "scaling"}
     for name in _TIMED:
         units = {f"{name}_{unit}" for unit in ("cycles", *_TIMES)}
         units |= {"queue"} if name == "queue" else set()

@@ -107,8 +107,8 @@ class Kernel:
     `all_offloads_per_s`, `offloads_per_s` counts only the offloads that pay, and alpha is scaled by
     their share of all. With `selection` ``lucrative``, the model offloads only the `sizes` that
     pay, and scales alpha down to them: by their share of the offloads (`scaling` ``offloads``) or
-    of the kernel's cycles (``cycles``). A kernel that `rides_on` another, by name, is part of the
-    same offload, and pays no setup, transfer, queue or switch.
+    of the kernel's cycles (``cycles``, which is refused for ``all``). A kernel that `rides_on`
+    another, by name, is part of the same offload, and pays no setup, transfer, queue or switch.
     """
 
     threading: str

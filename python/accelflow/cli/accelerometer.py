@@ -422,6 +422,12 @@ def _kernel(row: dict[str, Any], beta: float) -> list[str]:
         ]
         cost = f"{row['cycles_per_byte']:.4g} cycles/B{'' if beta == 1 else f'^{beta:g}'}"
         lines.append(f"  pays           {'; '.join(sizes)} ({cost})")
+    paying = row["paying_offloads_ratio"]
+    if paying is not None and paying < 1 and row["lucrative_offloads_ratio"] == 1:
+        lines.append(
+            f"  loses          {100 * (1 - paying):.2f} % of the offloads, which are made although"
+            " their size does not pay"
+        )
     if row["accelerator_utilization_ratio"] is not None:
         lines.append(
             f"  queue          {row['queue_cycles']:,.0f} cycles, accelerator"

@@ -89,6 +89,7 @@ def _table(result: Mapping[str, Any]) -> Table:
             Column(name="Offloads", unit="a second", form="number", digits=0),
             Column(name="of all", form="share", digits=1),
             Column(name="Pays above", unit="bytes", form="number"),
+            Column(name="Share that pays", form="share", digits=1),
             Column(name="Threading"),
             Column(name="Limited by"),
         ],
@@ -108,6 +109,7 @@ def _cells(row: Mapping[str, Any]) -> list[Cell]:
         row.get("offloads_per_s"),
         row.get("lucrative_offloads_ratio"),
         even.get("above_bytes"),
+        row.get("paying_offloads_ratio"),
         row.get("threading"),
         None if limit is None else limit.replace("_", " "),
     ]

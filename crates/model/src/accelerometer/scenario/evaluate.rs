@@ -157,11 +157,14 @@ fn evaluate(
     let outside = request_side.interface == 0.0 && kernel.acceleration.is_some();
     let speedup = 1.0 / point.remaining(host_side);
     let ideal_speedup = 1.0 / (1.0 - kernel.share);
+    let pays_in_speedup = solver.pays(queue, true);
+    let sizes = kernel.sizes.as_ref();
     let outcome = KernelResult {
         offloaded_share: picked.share,
         offloaded_share_by_cycles: solver.share_by_cycles(&picked),
         offloads: picked.offloads,
         lucrative_share: picked.part,
+        paying_share: sizes.and_then(|sizes| Some(sizes.share(pays_in_speedup?))),
         cycles_per_byte: solver.cycles_per_byte,
         transfer,
         queue,
@@ -169,7 +172,7 @@ fn evaluate(
             || solver.station(&picked).map(|station| station.utilisation()),
             |line| Some(line.utilisation),
         ),
-        pays_in_speedup: solver.pays(queue, true),
+        pays_in_speedup,
         pays_in_latency: knows_latency.then(|| solver.pays(queue, false)).flatten(),
         speedup,
         latency_reduction: knows_latency.then(|| 1.0 / point.remaining(request_side)),

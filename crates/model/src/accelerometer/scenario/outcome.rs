@@ -55,6 +55,10 @@ pub struct KernelResult {
     pub offloads: OffloadsPerSecond,
     /// The share of the kernel's possible offloads that go to the accelerator, from 0 to 1.
     pub lucrative_share: f64,
+    /// The share of the kernel's possible offloads whose size is in `pays_in_speedup`, from 0 to 1,
+    /// whether or not they go to the accelerator. If all go there, the others lower the host's
+    /// throughput. `None` if the sizes of offloads or C_b are unknown.
+    pub paying_share: Option<f64>,
     /// C_b, as given or derived: the host needs C_b g^beta cycles for g bytes. `None` if unknown.
     pub cycles_per_byte: Option<f64>,
     /// L: the mean cycles to move one offload to the accelerator.

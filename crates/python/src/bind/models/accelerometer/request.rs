@@ -161,6 +161,10 @@ impl KernelArguments {
                 return Err(Refusal::new("all_offloads_per_s", all, rule));
             }
             (true, None) => Selection::Lucrative(scaling),
+            (false, _) if scaling == Scaling::Cycles => {
+                let rule = "must be left out, since selection is 'all'";
+                return Err(Refusal::new("scaling", "'cycles'", rule));
+            }
             (false, Some(all)) => Selection::OutOf(OffloadsPerSecond(all)),
             (false, None) => Selection::All,
         };
@@ -325,6 +329,7 @@ fn kernel_json(kernel: &Kernel, outcome: &KernelResult) -> Value {
         "offloaded_share_by_cycles_ratio": outcome.offloaded_share_by_cycles,
         "offloads_per_s": outcome.offloads.0,
         "lucrative_offloads_ratio": outcome.lucrative_share,
+        "paying_offloads_ratio": outcome.paying_share,
         "cycles_per_byte": outcome.cycles_per_byte,
         "transfer_cycles": outcome.transfer.0,
         "queue_cycles": outcome.queue.0,
