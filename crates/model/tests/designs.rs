@@ -373,12 +373,16 @@ fn selection_scales_alpha_by_offloads_or_by_cycles() {
         let kernel = &outcome.kernels[0];
         // 0.3e9 cycles for 1e5 offloads of 500 B: 6 cycles a byte; 400 of them are 74 B after A.
         assert!((kernel.cycles_per_byte.unwrap() - 6.0).abs() < 1e-12);
-        assert_eq!(kernel.lucrative_share, 1.0);
+        assert_eq!(
+            (kernel.lucrative_share, kernel.paying_share),
+            (1.0, Some(1.0))
+        );
         let mut dear = some.clone();
         dear.setup = MeanCycles(1_000.0);
         let outcome = service(vec![dear]).evaluate().unwrap();
         let kernel = &outcome.kernels[0];
         assert_eq!((kernel.lucrative_share, kernel.offloads.0), (0.5, 5e4));
+        assert_eq!(kernel.paying_share, Some(0.5));
         assert!((kernel.offloaded_share - share).abs() < 1e-12);
         assert!((kernel.offloaded_share_by_cycles.unwrap() - 0.27).abs() < 1e-12);
     }

@@ -4,8 +4,8 @@ use accelflow_model::accelerometer::uncertainty::{
     Distribution, Field, Uncertain, quantile, sample, tornado,
 };
 use accelflow_model::accelerometer::{
-    CyclesPerSecond, Design, HostCost, Kernel, MeanCycles, OffloadsPerSecond, Placement, Queueing,
-    Scenario, Selection, Threading, Transfer,
+    CyclesPerSecond, Design, HostCost, Interpolation, Kernel, MeanCycles, OffloadsPerSecond,
+    Placement, Queueing, Scenario, Selection, SizeCdf, Threading, Transfer,
 };
 
 fn scenario() -> Scenario {
@@ -181,4 +181,66 @@ fn tornado_sorts_by_swing_and_leaves_out_zeros() {
         tornado(&scenario(), &[wide], 0.1)[0].field,
         Field::Acceleration
     );
+}
+
+/// Offloads of 1,000 B that cost the host `per_byte` cycles a byte, and 200 cycles to set up.
+fn offloads(per_byte: f64) -> Kernel {
+    let mut kernel = scenario().kernels.remove(0);
+    kernel.offloads = OffloadsPerSecond(20_000.0);
+    kernel.share = 20_000.0 * 1_000.0 * per_byte / 1e9;
+    kernel.setup = MeanCycles(200.0);
+    kernel.host_cost.cycles_per_byte = Some(per_byte);
+    kernel.sizes = Some(SizeCdf::new(vec![(1_000.0, 1.0)], Interpolation::Step).unwrap());
+    kernel
+}
+
+/// Two kernels in one offload are one kernel with the work of both, at every number of offloads.
+#[test]
+fn the_offloads_of_a_rider_are_drawn_with_those_of_its_carrier() {
+    let rider = Kernel {
+        name: "rider".to_owned(),
+        setup: MeanCycles(0.0),
+        rides_on: Some("k".to_owned()),
+        ..offloads(5.0)
+    };
+    let host = CyclesPerSecond(1e9);
+    let two = Scenario {
+        host,
+        kernels: vec![offloads(10.0), rider],
+    };
+    let one = Scenario {
+        host,
+        kernels: vec![offloads(15.0)],
+    };
+    let range = Distribution::Uniform {
+        min: 10_000.0,
+        max: 30_000.0,
+    };
+    let number = uncertain(Field::Offloads, range);
+    let both = [
+        number,
+        Uncertain {
+            kernel: 1,
+            ..number
+        },
+    ];
+    let apart = sample(&two, &both, 1_000, 3).unwrap().speedup;
+    let together = sample(&one, &[number], 1_000, 3).unwrap().speedup;
+    for (apart, together) in apart.iter().zip(&together) {
+        assert!((apart - together).abs() < 1e-12, "{apart} {together}");
+    }
+    // One input, which moves the work of both kernels.
+    for inputs in [&both[..], &[]] {
+        let swings = tornado(&two, inputs, 0.5);
+        let moved: Vec<_> = swings
+            .iter()
+            .filter(|swing| swing.field == Field::Offloads)
+            .collect();
+        assert_eq!(moved.len(), 1);
+        assert_eq!(moved[0].kernel, 0);
+        let swings = tornado(&one, &inputs[..inputs.len().min(1)], 0.5);
+        let expected = swings.iter().find(|swing| swing.field == Field::Offloads);
+        let expected = expected.unwrap();
+        assert!((moved[0].size() - expected.size()).abs() < 1e-12);
+    }
 }

@@ -267,6 +267,9 @@ pub struct Samples {
 /// of these are given, alpha is adjusted to the drawn inputs; if alpha itself is drawn, C_b is
 /// adjusted.
 ///
+/// A kernel that rides on another ([`Kernel::rides_on`]) shares the other's offloads. Their number
+/// is drawn once, for the kernel that carries them.
+///
 /// # Errors
 /// [`Refusal`] for an invalid distribution, for two uncertain inputs of which one follows from the
 /// other (alpha and C_b), for an uncertain beta if C_b is given, and if the model refuses every
@@ -288,6 +291,7 @@ pub fn sample(
     let mut dice: Vec<Stream> = (0..uncertain.len() as u64)
         .map(|stream| Stream::new(seed, stream))
         .collect();
+    let carried = carried(scenario);
     let mut drawn = scenario.clone();
     let mut samples = Samples {
         speedup: Vec::with_capacity(draws),
@@ -299,6 +303,9 @@ pub fn sample(
         for (input, dice) in uncertain.iter().zip(&mut dice) {
             let value = input.distribution.draw(dice);
             input.field.set(&mut drawn, input.kernel, value);
+        }
+        if uncertain.iter().any(|input| input.field == Field::Offloads) {
+            keep_carried(&mut drawn, &carried);
         }
         keep_relation(&mut drawn, scenario, |field, number| {
             is_uncertain(uncertain, field, number)
@@ -334,6 +341,25 @@ fn is_uncertain(uncertain: &[Uncertain], field: Field, kernel: usize) -> bool {
     let shared = field == Field::HostCycles;
     let mut all = uncertain.iter();
     all.any(|input| input.field == field && (shared || input.kernel == kernel))
+}
+
+/// The kernels that ride on another: the index of each, and of the kernel that carries it.
+fn carried(scenario: &Scenario) -> Vec<(usize, usize)> {
+    let kernels = scenario.kernels.iter().enumerate();
+    kernels
+        .filter_map(|(rider, kernel)| {
+            let name = kernel.rides_on.as_deref()?;
+            let carrier = scenario.kernels.iter().position(|k| k.name == name)?;
+            Some((rider, carrier))
+        })
+        .collect()
+}
+
+/// Gives riders the offloads of the kernels that carry them.
+fn keep_carried(changed: &mut Scenario, carried: &[(usize, usize)]) {
+    for (rider, carrier) in carried {
+        changed.kernels[*rider].offloads = changed.kernels[*carrier].offloads;
+    }
 }
 
 fn check_independent(kernel: &Kernel, is_uncertain: impl Fn(Field) -> bool) -> Result<(), Refusal> {
@@ -429,7 +455,8 @@ impl Swing {
 /// from 90 % to 110 % of its value. But alpha stays at most 1, and n at most all possible offloads.
 ///
 /// The result leaves out inputs that are infinite or derived from others, and inputs of 0 that are
-/// not in `uncertain`. If alpha, C, n, C_b and sizes are all given (in Accelerometer's symbols),
+/// not in `uncertain`. The offloads of a kernel that rides on another are derived: they are those of
+/// the kernel that carries it, and change with them. If alpha, C, n, C_b and sizes are all given (in Accelerometer's symbols),
 /// alpha is derived from the others; if alpha is in `uncertain`, C_b is derived instead. C and beta
 /// vary only if they are in `uncertain`: C has an effect only as n / C, and beta determines the unit
 /// of C_b.
@@ -444,7 +471,9 @@ pub fn tornado(scenario: &Scenario, uncertain: &[Uncertain], around: f64) -> Vec
             let Some(value) = field.get(scenario, number) else {
                 continue;
             };
+            let rides = field == Field::Offloads && kernel.rides_on.is_some();
             let skipped = match known {
+                _ if rides => true,
                 Some(_) => shared && number > 0,
                 None => {
                     value == 0.0
@@ -497,6 +526,9 @@ fn with(
 ) -> Option<f64> {
     let mut changed = scenario.clone();
     field.set(&mut changed, kernel, value);
+    if field == Field::Offloads {
+        keep_carried(&mut changed, &carried(scenario));
+    }
     keep_relation(&mut changed, scenario, |other, number| {
         let varied = other == field && (number == kernel || other == Field::HostCycles);
         varied || other == Field::KernelShare && is_uncertain(uncertain, other, number)
