@@ -254,21 +254,6 @@ def test_recording_without_application_time_assumes_the_papers_share(tmp_path: P
     assert found.rest_ns / found.request_ns == pytest.approx(0.207)
 
 
-def test_rounds_of_a_calibration_are_an_interval_where_costs_have_none(tmp_path: Path) -> None:
-    path = recording(tmp_path)
-    tree = json.loads(path.read_text())
-    (service,) = tree["services"]
-    for step in service["phases"][0]["chains"][0]["steps"]:
-        del step["cost_quantiles_ns"]
-    path.write_text(json.dumps(tree))
-    assert {each.cost_sd_ns for each in read_recording(path).operations} == {0}
-    service["calibration"] = {"round_costs_ns": [58e3, 60e3, 62e3, 60e3], "waited_ratio": 0.0}
-    path.write_text(json.dumps(tree))
-    error = math.sqrt(8e6 / 3) / 60e3 / 2
-    for each in read_recording(path).operations:
-        assert each.cost_sd_ns == pytest.approx(error * each.cost_ns)
-
-
 def test_service_of_a_recording_is_written_and_read_back(tmp_path: Path) -> None:
     service = service_of(read_recording(recording(tmp_path)), threading="async_same_thread")
     path = tmp_path / "service.toml"

@@ -115,3 +115,48 @@ def test_errors_of_shares_and_rates_are_those_of_drawn_times(assumed: bool, tmp_
     for (alpha, rate), shares, counts in zip(ranges(found), alphas, rates, strict=True):
         assert alpha.sd == pytest.approx(statistics.stdev(shares), rel=0.03)
         assert rate.sd == pytest.approx(statistics.stdev(counts), rel=0.03)
+
+
+def test_rounds_of_a_calibration_are_an_interval_where_costs_have_none(tmp_path: Path) -> None:
+    path = recording(tmp_path)
+    tree = json.loads(path.read_text())
+    (service,) = tree["services"]
+    for step in service["phases"][0]["chains"][0]["steps"]:
+        del step["cost_quantiles_ns"]
+    path.write_text(json.dumps(tree))
+    assert {each.cost_sd_ns for each in read_recording(path).operations} == {0}
+    service["calibration"] = {"round_costs_ns": [58e3, 60e3, 62e3, 60e3], "waited_ratio": 0.0}
+    path.write_text(json.dumps(tree))
+    error = math.sqrt(8e6 / 3) / 60e3 / 2
+    found = read_recording(path)
+    for each in found.operations:
+        assert (each.cost_sd_ns, each.common_sd_ns) == (0, pytest.approx(error * each.cost_ns))
+    # The rounds measured the sum, 60 of a request's 100 us. It has their error, and so has n.
+    assert found.request_sd_ns == pytest.approx(error * 60e3)
+    for kernel, each in zip(service_of(found).kernels, found.operations, strict=True):
+        rate, share = kernel.offloads_per_s, kernel.kernel_share_ratio
+        assert isinstance(rate, Range)
+        assert isinstance(share, Range)
+        assert rate.sd == pytest.approx(10_000 * error * 0.6)
+        # The derivative of f c / (f 60 us + 40 us) at f = 1.
+        assert share.sd == pytest.approx(error * each.cost_ns * 40e3 / 100e3**2)
+    # Logic that is a share of the request grows with the costs, so that no share changes.
+    service["phases"][1]["cpu"]["app_ns"] = None
+    path.write_text(json.dumps(tree))
+    for kernel in service_of(read_recording(path)).kernels:
+        assert isinstance(kernel.kernel_share_ratio, float)
+
+
+def test_rounds_of_a_calibration_widen_what_distributions_leave_narrow(tmp_path: Path) -> None:
+    path = recording(tmp_path)
+    tree = json.loads(path.read_text())
+    (service,) = tree["services"]
+    narrow = read_recording(path).request_sd_ns
+    for rounds, expected in (
+        # Less than the costs' own errors explain, and more: 60 us with a standard error of 6 us.
+        ([59.99e3, 60e3, 60.01e3], narrow),
+        ([54e3, 60e3, 66e3], 6e3 / math.sqrt(3)),
+    ):
+        service["calibration"] = {"round_costs_ns": rounds, "waited_ratio": 0.0}
+        path.write_text(json.dumps(tree))
+        assert read_recording(path).request_sd_ns == pytest.approx(expected)

@@ -3,15 +3,16 @@
 A recording (docs/recording-format.md) has the number, sizes and costs of each accelerator's
 operations in a request, and the time of all other work. These give a kernel's share of the host's
 cycles (alpha), the offloads per second (n), the cycles per byte (C_b) and the distribution of
-sizes. The errors of the inputs follow from the number of measurements of each time.
+sizes. The errors of the inputs follow from the number of measurements of each time, and from a
+calibration's rounds.
 """
 
 import json
 import math
 import re
 import statistics
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any, Final
@@ -32,11 +33,13 @@ class Measured:
     """The operations of one accelerator in a recorded request, with their cost on a core.
 
     `operations` is the number of operations, `cost_ns` their total core time, and `cost_sd_ns` the
-    standard error of that time. `sizes` has pairs (input bytes, mean number of operations of this
-    size in a request). `fixed_ns` and `ns_per_byte` (C_b) are the intercept and the slope of a line
-    through the costs as a function of size; both are None if all sizes are equal, or costs do not
-    grow with the size. Recordings from version 5 on have all sizes of each step, older ones only
-    the step's median size.
+    standard error of that time, independent of other accelerators' errors. `common_sd_ns` is a
+    further standard error, if a calibration measured the costs: by it, the costs of all
+    accelerators are larger or smaller together. `sizes` has pairs (input bytes, mean number of
+    operations of this size in a request). `fixed_ns` and `ns_per_byte` (C_b) are the intercept and
+    the slope of a line through the costs as a function of size; both are None if all sizes are
+    equal, or costs do not grow with the size. Recordings from version 5 on have all sizes of each
+    step, older ones only the step's median size.
     """
 
     accelerator: str
@@ -46,6 +49,7 @@ class Measured:
     sizes: tuple[tuple[int, float], ...]
     fixed_ns: float | None
     ns_per_byte: float | None
+    common_sd_ns: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -78,7 +82,13 @@ class Recorded:
         It is computed from the standard errors of the operations' costs and of `rest_ns`.
         """
         costs = math.fsum(each.cost_sd_ns**2 for each in self.operations)
-        return math.hypot(self.growth_ratio * math.sqrt(costs), self.rest_sd_ns)
+        together = math.hypot(math.sqrt(costs), self.common_sd_ns)
+        return math.hypot(self.growth_ratio * together, self.rest_sd_ns)
+
+    @property
+    def common_sd_ns(self) -> float:
+        """The standard error of all costs in ns that is common to them (see :class:`Measured`)."""
+        return math.fsum(each.common_sd_ns for each in self.operations)
 
     @property
     def growth_ratio(self) -> float:
@@ -126,8 +136,8 @@ def _recorded(service: Mapping[str, Any], machine: str) -> Recorded:
         for chain in phase["chains"]:
             for step in chain["steps"]:
                 steps.setdefault(step["accelerator"], []).append(step)
-    spread = _calibration_ratio(service)
-    operations = tuple(_measured(name, rows, spread) for name, rows in steps.items())
+    measured = [_measured(name, rows) for name, rows in steps.items()]
+    operations = _with_rounds(measured, _calibration_ratio(service))
     outside = service.get("outside") or {}
     around = _mean_ns(outside, "core_quantiles_ns", None) or 0.0
     known = [value for value in application if value is not None]
@@ -151,7 +161,7 @@ def _mean_ns(row: Mapping[str, Any], quantiles: str, median: str | None) -> floa
 def _error_ns(row: Mapping[str, Any], quantiles: str) -> float:
     """Return the standard error of the mean of the distribution in `row`; 0 if it has none.
 
-    The error of a calibration's medians is :func:`_calibration_ratio`.
+    The error of a calibration is :func:`_calibration_ratio`.
     """
     points = row.get(quantiles)
     if not points:
@@ -165,19 +175,34 @@ def _error_ns(row: Mapping[str, Any], quantiles: str) -> float:
 
 
 def _calibration_ratio(service: Mapping[str, Any]) -> float:
-    """Return the relative standard error of a cost over a calibration's rounds; else 0."""
+    """Return the relative standard error of the sum of all costs over a calibration's rounds.
+
+    It is 0 without a calibration.
+    """
     rounds = (service.get("calibration") or {}).get("round_costs_ns", [])
     if len(rounds) < 2:
         return 0.0
     return float(statistics.stdev(rounds) / statistics.fmean(rounds) / math.sqrt(len(rounds)))
 
 
-def _measured(name: str, rows: list[Mapping[str, Any]], spread: float) -> Measured:
+def _with_rounds(operations: Sequence[Measured], spread: float) -> tuple[Measured, ...]:
+    """Add errors in common, so that the sum of all costs has the relative standard error `spread`.
+
+    The rounds of a calibration state only the sum. If the single costs' independent errors do not
+    explain how it varies, the costs were larger and smaller together, as on a machine whose clock
+    and neighbours change.
+    """
+    total = math.fsum(each.cost_ns for each in operations)
+    own = math.fsum(each.cost_sd_ns**2 for each in operations)
+    common = math.sqrt(max((spread * total) ** 2 - own, 0.0))
+    if not common:
+        return tuple(operations)
+    return tuple(replace(each, common_sd_ns=common * each.cost_ns / total) for each in operations)
+
+
+def _measured(name: str, rows: list[Mapping[str, Any]]) -> Measured:
     costs = [_mean_ns(row, "cost_quantiles_ns", "cost_ns") or 0.0 for row in rows]
-    errors = [
-        _error_ns(row, "cost_quantiles_ns") or spread * cost
-        for row, cost in zip(rows, costs, strict=True)
-    ]
+    errors = [_error_ns(row, "cost_quantiles_ns") for row in rows]
     points = [point for row, cost in zip(rows, costs, strict=True) for point in _by_size(row, cost)]
     counts: dict[int, float] = {}
     for size, count, _ in points:
@@ -277,15 +302,21 @@ def _clock(machine: str) -> float:
 
 
 def _share(each: Measured, recorded: Recorded) -> Number:
-    """Return alpha, with the error that follows from the errors of all costs and of the rest."""
+    """Return alpha, with the error that follows from the errors of all costs and of the rest.
+
+    An error that all costs have in common changes alpha only as far as the rest stays.
+    """
     total = recorded.request_ns
     share = each.cost_ns / total
     # How the share changes with a larger cost of another operation, relative to the total.
     smaller = recorded.growth_ratio * share
     others = math.fsum(other.cost_sd_ns**2 for other in recorded.operations if other is not each)
     own = (1 - smaller) * each.cost_sd_ns
-    spread = math.hypot(own, smaller * math.sqrt(others), share * recorded.rest_sd_ns) / total
-    return Range(mean=share, sd=spread) if spread > 0 else share
+    common = each.common_sd_ns - smaller * recorded.common_sd_ns
+    rest = share * recorded.rest_sd_ns
+    spread = math.hypot(own, smaller * math.sqrt(others), common, rest) / total
+    # What is left of errors that cancel is rounding.
+    return Range(mean=share, sd=spread) if spread > 1e-12 * share else share
 
 
 def _rate(each: Measured, recorded: Recorded) -> Number:
