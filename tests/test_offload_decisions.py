@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from accelflow import InputError, accelerometer
-from accelflow.accelerometer.decisions import Goal, decide, parse_goal, seek
+from accelflow.accelerometer.decisions import Found, Goal, decide, parse_goal, seek
 from accelflow.accelerometer.files import Question, Slo, read_question
 from accelflow.accelerometer.fleet import plan, read_fleet
-from accelflow.accelerometer.service import Kernel, Service
+from accelflow.accelerometer.service import Kernel, Queue, Service
 from accelflow.cli.deciding import decision_text
 from accelflow.reports.decisions import shown_limit
 from offloads import EXAMPLES, FEED1, INFERENCE, command, refusal
@@ -106,6 +106,131 @@ def test_goals_out_of_reach_and_always_reached() -> None:
     assert (always.value, always.always) == (None, True)
 
 
+def shared_by_hosts(**changes: Any) -> Service:
+    """Offloads of 2,000 cycles, 10,000 a second of each host, to one accelerator (M/M/1)."""
+    queue = Queue(servers=1, hosts=3, service_cycles=2_000.0, service_scv_ratio=1.0)
+    kernel = Kernel(
+        threading="sync",
+        kernel_share_ratio=0.2,
+        offloads_per_s=10_000,
+        queue_cycles=queue,
+        acceleration_ratio=10,
+    )
+    return Service(host_cycles_per_s=1e9, kernels=[replace(kernel, **changes)])
+
+
+def test_hosts_that_may_share_an_accelerator() -> None:
+    # At use r, a wait takes 2,000 r / (1 - r) cycles: a gain of 10 % leaves 1 - 1 / 1.1 for
+    # 0.2 - 0.02 without waits less 1e-5 waits.
+    wait = (0.18 - (1 - 1 / 1.1)) / 1e-5
+    used = wait / (2_000 + wait)
+    found = seek(shared_by_hosts(), "queue.hosts", Goal("speedup", 1.1))
+    assert found == Found("queue.hosts", pytest.approx(used / 0.02, rel=1e-6), False, False)
+    # Who does not wait does not care, up to where the accelerator is overloaded.
+    background = shared_by_hosts(threading="async_no_response", placement="remote")
+    found = seek(background, "queue.hosts", Goal("speedup", 1.1))
+    assert found.value == pytest.approx(50, rel=1e-6)
+    for ratio in (1.3, 1e9):
+        never = seek(shared_by_hosts(), "queue.hosts", Goal("speedup", ratio))
+        assert (never.value, never.always) == (None, False)
+    # No time, no queue.
+    ideal = replace(shared_by_hosts().kernels[0].queue_cycles, service_cycles=0.0)  # type: ignore[type-var]
+    assert seek(shared_by_hosts(queue_cycles=ideal), "queue.hosts", Goal("speedup", 1.1)).always
+
+
+def test_hosts_of_a_shared_accelerator_are_those_of_all_its_kernels() -> None:
+    shared = accelerometer.read(EXAMPLES / "shared.toml")
+    goal = Goal("speedup", 1.1)
+    found = seek(shared, "queue.hosts", goal, kernel="compression")
+    assert found == seek(shared, "queue.hosts", goal, kernel="checksum")
+    assert found.value is not None
+
+    def gain(hosts: float) -> float:
+        kernels = [
+            replace(each, queue_cycles=replace(each.queue_cycles, hosts=hosts))
+            if isinstance(each.queue_cycles, Queue)
+            else each
+            for each in shared.kernels
+        ]
+        ratio: float = accelerometer.evaluate(replace(shared, kernels=kernels))["speedup_ratio"]
+        return ratio
+
+    assert gain(found.value * (1 - 1e-6)) > 1.1 > gain(found.value * (1 + 1e-6))
+
+
+def test_all_offloads_of_which_enough_are_made() -> None:
+    # 10,000 offloads take 0.2 of the cycles if they are all, and save 0.9 of that.
+    service = shared_by_hosts(queue_cycles=0.0)
+    found = seek(service, "all_offloads_per_s", Goal("speedup", 1.1))
+    expected = 10_000 * 0.18 / (1 - 1 / 1.1)
+    assert found == Found("all_offloads_per_s", pytest.approx(expected, rel=1e-6), False, False)
+    # On a slow accelerator each offload loses: the less of alpha they carry, the better.
+    slow = replace(service.kernels[0], acceleration_ratio=0.5)
+    found = seek(replace(service, kernels=[slow]), "all_offloads_per_s", Goal("speedup", 0.99))
+    expected = 10_000 * 0.2 / (1 / 0.99 - 1)
+    assert found == Found("all_offloads_per_s", pytest.approx(expected, rel=1e-6), True, False)
+    # The wait for a given service time does not depend on what the offloads carry.
+    queued = seek(shared_by_hosts(), "all_offloads_per_s", Goal("speedup", 1.1))
+    wait = 2_000 * 0.06 / 0.94
+    expected = 10_000 * 0.18 / (1 - 1 / 1.1 + 1e-5 * wait)
+    assert queued.value == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("changes", "parameter", "message"),
+    [
+        ({"queue_cycles": 5.0}, "queue.hosts", "kernel.queue is left out: must be given to seek"),
+        (
+            {"queue_cycles": Queue()},
+            "all_offloads_per_s",
+            "kernel.queue.service_cycles is left out: must be given to seek all_offloads_per_s",
+        ),
+        (
+            {"selection": "lucrative", "sizes": SIZED.kernels[0].sizes},
+            "all_offloads_per_s",
+            "kernel.selection = 'lucrative': must be 'all' to seek all_offloads_per_s",
+        ),
+        (
+            {"cycles_per_byte": 9.0, "sizes": SIZED.kernels[0].sizes},
+            "all_offloads_per_s",
+            "kernel.cycles_per_byte = 9: must be left out to seek all_offloads_per_s",
+        ),
+    ],
+)
+def test_inputs_that_leave_no_limit_are_named(
+    changes: dict[str, Any], parameter: str, message: str
+) -> None:
+    with pytest.raises(InputError, match=re.escape(message)):
+        seek(shared_by_hosts(**changes), parameter, Goal("speedup", 1.1))
+
+
+def test_command_seeks_hosts_for_the_slo_of_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "hosts.toml"
+    text = """
+        host_cycles_per_s = 1e9
+        [[kernels]]
+        threading = "sync"
+        kernel_share_ratio = 0.2
+        offloads_per_s = 10_000
+        queue = { hosts = 3, service_cycles = 2_000, service_scv_ratio = 1 }
+        acceleration_ratio = 10
+    """
+    path.write_text(text + "[slo]\nlatency_us = 1_100\nlimit_us = 1_000\n")
+    by_slo, by_gain = (
+        command(str(path), "--seek", name, "--goal", goal).output.splitlines()[-1]
+        for name, goal in (("queue.hosts", "slo"), ("kernel.queue.hosts", "latency:10%"))
+    )
+    limit = "queue.hosts must be at most 40.8333"
+    assert by_slo == f"a latency of 1,000.0 us, the SLO: {limit}"
+    assert by_gain == f"a gain of 10 % in latency: {limit}"
+    assert "  queue.hosts" in command(str(path), "--sensitivity", "0.2").output
+    path.write_text(text)
+    wrong = refusal(str(path), "--seek", "queue.hosts", "--goal", "slo")
+    assert "--goal = 'slo': must be speedup:GAIN% or latency:GAIN%: there is no [slo]" in wrong
+    wrong = refusal(str(path), "--seek", "hosts", "--goal", "speedup:5%")
+    assert "--seek = 'hosts': must be acceleration_ratio," in wrong
+
+
 def test_questions_that_cannot_be_answered(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="goal = 'speed:5': must be speedup:GAIN"):
         parse_goal("speed:5")
@@ -119,7 +244,8 @@ def test_questions_that_cannot_be_answered(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="compression shares its offloads with encryption"):
         seek(shared, "offloads_per_s", Goal("speedup", 1.1), kernel="compression")
     with pytest.raises(
-        InputError, match="must be acceleration_ratio, since encryption has no costs of its own"
+        InputError,
+        match="must be acceleration_ratio or all_offloads_per_s, since encryption has no costs",
     ):
         seek(shared, "transfer_cycles", Goal("speedup", 1.1), kernel="encryption")
     with pytest.raises(

@@ -4,8 +4,8 @@ use accelflow_model::accelerometer::uncertainty::{
     Distribution, Field, Uncertain, quantile, sample, tornado,
 };
 use accelflow_model::accelerometer::{
-    CyclesPerSecond, Design, HostCost, Interpolation, Kernel, MeanCycles, OffloadsPerSecond,
-    Placement, Queueing, Scenario, Selection, SizeCdf, Threading, Transfer,
+    Approximation, CyclesPerSecond, Design, HostCost, Interpolation, Kernel, MeanCycles,
+    OffloadsPerSecond, Placement, Queueing, Scenario, Selection, SizeCdf, Threading, Transfer,
 };
 
 fn scenario() -> Scenario {
@@ -190,7 +190,8 @@ fn offloads(per_byte: f64) -> Kernel {
     kernel.share = 20_000.0 * 1_000.0 * per_byte / 1e9;
     kernel.setup = MeanCycles(200.0);
     kernel.host_cost.cycles_per_byte = Some(per_byte);
-    kernel.sizes = Some(SizeCdf::new(vec![(1_000.0, 1.0)], Interpolation::Step).unwrap());
+    let sizes = SizeCdf::new(vec![(1_000.0, 1.0)], Interpolation::Step);
+    kernel.sizes = Some(sizes.expect("one size"));
     kernel
 }
 
@@ -243,4 +244,50 @@ fn the_offloads_of_a_rider_are_drawn_with_those_of_its_carrier() {
         let expected = expected.unwrap();
         assert!((moved[0].size() - expected.size()).abs() < 1e-12);
     }
+}
+
+/// An accelerator of one queue, M/M/1, for which the wait is r / (1 - r) times the service time.
+#[test]
+fn tornado_has_the_hosts_of_a_queue_once() {
+    let shared = |name: &str| {
+        let mut kernel = scenario().kernels.remove(0);
+        name.clone_into(&mut kernel.name);
+        kernel.share = 0.2;
+        kernel.offloads = OffloadsPerSecond(10_000.0);
+        kernel.queue = Queueing::Station {
+            servers: 1,
+            hosts: 10.0,
+            service: Some(MeanCycles(2_000.0)),
+            service_scv: Some(1.0),
+            approximation: Approximation::Kimura,
+            shared: Some("device".to_owned()),
+        };
+        kernel
+    };
+    let two = Scenario {
+        host: CyclesPerSecond(1e9),
+        kernels: vec![shared("a"), shared("b")],
+    };
+    let swings = tornado(&two, &[], 0.5);
+    let hosts: Vec<_> = swings
+        .iter()
+        .filter(|swing| swing.field == Field::QueueHosts)
+        .collect();
+    assert_eq!(hosts.len(), 1);
+    assert_eq!(
+        (hosts[0].kernel, hosts[0].low.0, hosts[0].high.0),
+        (0, 5.0, 15.0)
+    );
+    // Ten hosts use 0.4 of it, five 0.2, fifteen 0.6.
+    let speedup = |used: f64| {
+        let wait = 2_000.0 * used / (1.0 - used);
+        1.0 / (0.6 + 0.4 / 2.0 + 2.0 * 1e4 / 1e9 * wait)
+    };
+    for (found, used) in [(hosts[0].low.1, 0.2), (hosts[0].high.1, 0.6)] {
+        assert!((found.unwrap() - speedup(used)).abs() < 1e-12);
+    }
+    // Thirty would overload it.
+    let swings = tornado(&two, &[], 2.0);
+    let hosts = swings.iter().find(|swing| swing.field == Field::QueueHosts);
+    assert_eq!(hosts.unwrap().high, (30.0, None));
 }

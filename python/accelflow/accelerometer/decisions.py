@@ -6,7 +6,16 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from accelflow.accelerometer.files import AS_GIVEN, Question, Slo
-from accelflow.accelerometer.service import Kernel, Number, Range, Service, central, evaluate, gain
+from accelflow.accelerometer.service import (
+    Kernel,
+    Number,
+    Queue,
+    Range,
+    Service,
+    central,
+    evaluate,
+    gain,
+)
 from accelflow.errors import LEFT_OUT, InputError, refused
 from accelflow.parameters import engine
 
@@ -18,11 +27,16 @@ SOUGHT: Final = (
     "transfer_cycles_per_byte",
     "thread_switch_cycles",
     "queue_cycles",
+    "queue.hosts",
     "offloads_per_s",
+    "all_offloads_per_s",
 )
 
 #: The key, in results of :func:`evaluate`, of the ratio that each kind of goal demands.
 GOALS: Final = {"speedup": "speedup_ratio", "latency": "latency_reduction_ratio"}
+
+#: The most hosts of an accelerator that are tried.
+_MOST_HOSTS: Final = 1e9
 
 #: The bounds of a sought value agree to this share of it.
 _EXACT: Final = 1e-9
@@ -72,6 +86,11 @@ def parse_goal(text: str) -> Goal:
     return Goal(of, 1 + percent / 100)
 
 
+def goal_of(slo: Slo) -> Goal:
+    """Return the goal that `slo` sets: a latency within its limit."""
+    return Goal("latency", slo.latency_us / slo.limit_us)
+
+
 def seek(service: Service, parameter: str, goal: Goal, *, kernel: str | None = None) -> Found:
     """Find the least or largest value of `parameter` with which `service` reaches `goal`.
 
@@ -80,14 +99,22 @@ def seek(service: Service, parameter: str, goal: Goal, *, kernel: str | None = N
     which the service cannot run, for example because an accelerator is overloaded, does not reach
     the goal.
 
+    The largest ``queue.hosts`` is the number of equal hosts, at least 1, that may share the
+    accelerator of the kernel, and of those kernels whose queue is the same. With
+    ``all_offloads_per_s``, `offloads_per_s` are made out of more and more, all of which take the
+    same share of the host's cycles (alpha).
+
     With the kernel's selection ``lucrative``, only offloads that pay are made. A higher cost may
     then first miss the goal and later reach it again. The search starts at the best value (no
     cost, or the highest acceleration) and returns the last value before the goal is first missed.
 
     Raises InputError for an unknown parameter or kernel; for ``offloads_per_s`` if the kernel
-    shares its offloads with another (`rides_on`), or has `sizes` and `cycles_per_byte`; for any
-    cost of a kernel that rides on another; for ``transfer_cycles_per_byte`` without `sizes`; and
-    with ``lucrative``, if the best value misses the goal but others reach it.
+    shares its offloads with another (`rides_on`); for it and ``all_offloads_per_s`` if the kernel
+    has `sizes` and `cycles_per_byte`; for ``all_offloads_per_s`` with ``lucrative``, and if the
+    service time in the accelerator's queue follows from it; for any cost of a kernel that rides on
+    another; for ``transfer_cycles_per_byte`` without `sizes`; for ``queue.hosts`` without a
+    :class:`~accelflow.accelerometer.Queue`; and with ``lucrative``, if the best value misses the
+    goal but others reach it.
     """
     if parameter not in SOUGHT:
         raise refused("parameter", parameter, known=SOUGHT)
@@ -98,23 +125,21 @@ def seek(service: Service, parameter: str, goal: Goal, *, kernel: str | None = N
     low, high = _ends(service, chosen, parameter)
 
     def reaches(value: float) -> bool:
-        given: dict[str, Any] = {parameter: value}
-        changed = replace(chosen, **given)
-        kernels = [*service.kernels[:index], changed, *service.kernels[index + 1 :]]
         try:
-            ratio = gain(replace(service, kernels=kernels), GOALS[goal.of])
+            ratio = gain(_changed(service, index, parameter, value), GOALS[goal.of])
         except InputError:
             return False
         return ratio is not None and ratio >= goal.ratio * (1 - 1e-12)
 
-    # More acceleration never hurts, and a cost never helps. More offloads help where they carry
-    # alpha with them, and only cost where alpha stays.
+    # More acceleration never hurts, and a cost never helps, nor does another host that shares the
+    # accelerator. More offloads help where they carry alpha with them, and only cost where alpha
+    # stays. Out of more offloads, the same number carries less of alpha.
     carry = parameter == "offloads_per_s" and chosen.all_offloads_per_s is not None
     helps = parameter == "acceleration_ratio" or carry
     best, worst = (high, low) if helps else (low, high)
-    if carry and not reaches(best) and reaches(worst):
-        # Each offload loses, so fewer are better.
-        best, worst, helps = worst, best, False
+    if (carry or parameter == "all_offloads_per_s") and not reaches(best) and reaches(worst):
+        # Each offload loses, so fewer are better, or those that carry less.
+        best, worst, helps = worst, best, not helps
     if chosen.selection == "lucrative":
         found = _beside_selection(reaches, parameter, best, worst, helps=helps)
         if isinstance(found, str):
@@ -125,6 +150,24 @@ def seek(service: Service, parameter: str, goal: Goal, *, kernel: str | None = N
     if reaches(worst):
         return Found(parameter, None, helps, always=True)
     return Found(parameter, _border(reaches, best, worst), helps, always=False)
+
+
+def _changed(service: Service, index: int, parameter: str, value: float) -> Service:
+    """The service with another value of the kernel's `parameter`."""
+    kernels = list(service.kernels)
+    queue = kernels[index].queue_cycles
+    for number, each in enumerate(kernels):
+        own = each.queue_cycles
+        if parameter != "queue.hosts":
+            given: dict[str, Any] = {parameter: value}
+            kernels[number] = replace(each, **given) if number == index else each
+        elif isinstance(own, Queue) and (number == index or _one_queue(own, queue)):
+            kernels[number] = replace(each, queue_cycles=replace(own, hosts=value))
+    return replace(service, kernels=kernels)
+
+
+def _one_queue(one: Queue, other: Any) -> bool:
+    return isinstance(other, Queue) and one.shared is not None and one.shared == other.shared
 
 
 def _index(service: Service, kernel: str | None) -> int:
@@ -172,28 +215,35 @@ def _steps(best: float, worst: float) -> list[float]:
 
 
 def _check_sought(service: Service, kernel: Kernel, parameter: str) -> None:
-    if parameter == "offloads_per_s":
-        _check_sought_offloads(service, kernel)
+    if parameter in ("offloads_per_s", "all_offloads_per_s"):
+        _check_sought_offloads(service, kernel, parameter)
     elif parameter != "acceleration_ratio" and kernel.rides_on is not None:
         raise refused(
             "parameter",
             parameter,
-            f"must be acceleration_ratio, since {kernel.name} has no costs of its own: its rides_on"
-            f" is {kernel.rides_on}",
+            f"must be acceleration_ratio or all_offloads_per_s, since {kernel.name} has no costs of"
+            f" its own: its rides_on is {kernel.rides_on}",
         )
+    elif parameter == "queue.hosts" and not isinstance(kernel.queue_cycles, Queue):
+        allowed = "must be given to seek queue.hosts, such as queue = { servers = 1 }"
+        raise refused(f"{kernel.name}.queue", LEFT_OUT, allowed)
     elif parameter == "transfer_cycles_per_byte" and kernel.sizes is None:
         allowed = f"must be given to seek {parameter}; without sizes, seek transfer_cycles"
         raise refused(f"{kernel.name}.sizes", LEFT_OUT, allowed)
 
 
-def _check_sought_offloads(service: Service, kernel: Kernel) -> None:
+def _check_sought_offloads(service: Service, kernel: Kernel, parameter: str) -> None:
+    if parameter == "all_offloads_per_s":
+        _check_sought_among_all(service, kernel)
     if kernel.cycles_per_byte is not None and kernel.sizes is not None:
         raise refused(
             f"{kernel.name}.cycles_per_byte",
             kernel.cycles_per_byte,
-            "must be left out to seek offloads_per_s: cycles_per_byte then follows from"
-            " offloads_per_s, sizes and kernel_share_ratio",
+            f"must be left out to seek {parameter}: cycles_per_byte then follows from"
+            f" {parameter}, sizes and kernel_share_ratio",
         )
+    if parameter == "all_offloads_per_s":
+        return
     riders = [k.name for k in service.kernels if kernel.name == k.rides_on]
     if kernel.rides_on is not None or riders:
         shared = ", ".join(riders) or str(kernel.rides_on)
@@ -204,13 +254,32 @@ def _check_sought_offloads(service: Service, kernel: Kernel) -> None:
         )
 
 
+def _check_sought_among_all(service: Service, kernel: Kernel) -> None:
+    """Refuse what makes the gain rise and fall with the number of all offloads."""
+    if kernel.selection == "lucrative":
+        allowed = "must be 'all' to seek all_offloads_per_s, of which the sizes select a part"
+        raise refused(f"{kernel.name}.selection", "lucrative", allowed)
+    for waits in service.kernels:
+        queue = waits.queue_cycles
+        carries = waits.name in (kernel.name, kernel.rides_on)
+        if carries and isinstance(queue, Queue) and queue.service_cycles is None:
+            allowed = "must be given to seek all_offloads_per_s, from which it follows otherwise"
+            raise refused(f"{waits.name}.queue.service_cycles", LEFT_OUT, allowed)
+
+
 def _ends(service: Service, kernel: Kernel, parameter: str) -> tuple[float, float]:
     """The values of `parameter` between which its limit is; `service` has no ranges."""
     if parameter == "acceleration_ratio":
         return 1e-6, 1e6
     if parameter == "offloads_per_s" and kernel.all_offloads_per_s is not None:
         return 0.0, kernel.all_offloads_per_s
+    if parameter == "queue.hosts":
+        return 1.0, _MOST_HOSTS
     host = _value(service.host_cycles_per_s)
+    if parameter == "all_offloads_per_s":
+        made = _value(kernel.offloads_per_s)
+        # On the host, each takes one cycle at least.
+        return max(made, 1e-3), max(made, host)
     if parameter == "offloads_per_s":
         # Each costs one cycle at least. Where offloads are selected, alpha needs some of them.
         return (1e-3 if kernel.selection == "lucrative" else 0.0), host
@@ -295,11 +364,10 @@ def verdict(service: Service, outcome: Mapping[str, Any], slo: Slo) -> dict[str,
     accelerations do, with which fewer offloads pay and are made.
     """
     ratio = outcome["latency_reduction_ratio"]
-    needed = slo.latency_us / slo.limit_us
-    met = None if ratio is None else ratio >= needed * (1 - 1e-12)
+    goal = goal_of(slo)
+    met = None if ratio is None else ratio >= goal.ratio * (1 - 1e-12)
     from_acceleration: dict[str, float | None] = {}
     if not met:
-        goal = Goal("latency", needed)
         for kernel in service.kernels:
             try:
                 found = seek(service, "acceleration_ratio", goal, kernel=kernel.name)

@@ -11,8 +11,15 @@ import click
 
 from accelflow import accelerometer as model
 from accelflow.accelerometer.bodies import measure_bodies
-from accelflow.accelerometer.decisions import Found, Goal, decide, parse_goal, seek
-from accelflow.accelerometer.files import is_nine_lines, read_question
+from accelflow.accelerometer.decisions import (
+    Found,
+    Goal,
+    decide,
+    goal_of,
+    parse_goal,
+    seek,
+)
+from accelflow.accelerometer.files import Question, is_nine_lines, read_question
 from accelflow.accelerometer.fleet import Fleet, is_fleet, plan, read_fleet
 from accelflow.accelerometer.measured import measure
 from accelflow.accelerometer.recorded import (
@@ -86,7 +93,8 @@ _FILE: Final = click.Path(path_type=Path, dir_okay=False)
 @click.option(
     "--goal",
     metavar="OF:GAIN",
-    help="With --seek: the gain to reach, speedup:GAIN% or latency:GAIN%, such as speedup:8%.",
+    help="With --seek: the gain to reach, speedup:GAIN% or latency:GAIN%, such as speedup:8%; or"
+    " slo, the latency that the file's [slo] allows.",
 )
 @click.option("--simulate", is_flag=True, help="Also simulate the offloads, event by event.")
 @click.option(
@@ -286,9 +294,9 @@ def _of_file(file: Path, options: dict[str, Any]) -> None:
         raise InputError(f"{file}: {error}") from error
     try:
         if options["seek"] is not None:
-            goal, found = _sought(service, options)
+            goal, found = _sought(question, options)
             result["sought"] = asdict(found)
-            sought = found_text(found, goal)
+            sought = found_text(found, goal, question.slo if options["goal"] == _SLO else None)
             lines += ["", sought]
         if options["simulate"]:
             run = Run(threads=options["threads"], load_ratio=options["load"])
@@ -334,9 +342,20 @@ def _write_plots(service: model.Service, directory: Path, decision: dict[str, An
         raise unwritable("--plot", directory, error) from error
 
 
-def _sought(service: model.Service, options: dict[str, Any]) -> tuple[Goal, Found]:
+#: The goal that stands for the SLO of the file.
+_SLO: Final = "slo"
+
+
+def _sought(question: Question, options: dict[str, Any]) -> tuple[Goal, Found]:
+    service = question.service
     kernel, _, parameter = options["seek"].rpartition(".")
-    goal = parse_goal(options["goal"])
+    if parameter == "hosts":  # the parameter is queue.hosts, and has the queue before its dot
+        kernel, _, queue = kernel.rpartition(".")
+        parameter = f"{queue}.{parameter}" if queue else parameter
+    if options["goal"] == _SLO and question.slo is None:
+        raise refused("--goal", _SLO, "must be speedup:GAIN% or latency:GAIN%: there is no [slo]")
+    chosen = question.slo if options["goal"] == _SLO else None
+    goal = parse_goal(options["goal"]) if chosen is None else goal_of(chosen)
     names = [each.name for each in service.kernels]
     if not kernel and len(names) > 1:
         allowed = "must be KERNEL.PARAMETER for a service with several kernels; KERNEL is one of"

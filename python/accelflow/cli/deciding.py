@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from accelflow.accelerometer.decisions import Found, Goal
+from accelflow.accelerometer.files import Slo
 from accelflow.accelerometer.fleet import Fleet
 from accelflow.reports.decisions import shown_limit
 
@@ -63,10 +64,15 @@ def _verdict(row: Mapping[str, Any]) -> Iterator[str]:
             yield f"  met if {kernel} is accelerated {times} times or more"
 
 
-def found_text(found: Found, goal: Goal) -> str:
-    """Return a sentence on the value of an input that reaches `goal`, or on why none does."""
+def found_text(found: Found, goal: Goal, slo: Slo | None = None) -> str:
+    """Return a sentence on the value of an input that reaches `goal`, or on why none does.
+
+    `slo` is the SLO whose limit is the goal, or None.
+    """
     of = "throughput" if goal.of == "speedup" else "latency"
     gain = f"a gain of {100 * (goal.ratio - 1):g} % in {of}"
+    if slo is not None:
+        gain = f"a latency of {slo.limit_us:,.1f} us, the SLO"
     if found.always:
         return f"{gain}: reached with every {found.parameter}"
     if found.value is None:

@@ -130,6 +130,9 @@ pub enum Field {
     Setup,
     /// Q: the cycles that an offload waits in the accelerator's queue, if Q is given as a mean.
     Queue,
+    /// The hosts that share the accelerator, if Q is computed from an M/G/k queue. The number is the
+    /// same for all kernels that share the queue.
+    QueueHosts,
     /// The part of L, the cycles to move one offload, that does not depend on the size.
     Transfer,
     /// The part of L, the cycles to move one offload, that each byte adds.
@@ -146,12 +149,13 @@ pub enum Field {
 
 impl Field {
     /// All inputs that may be uncertain.
-    pub const ALL: [Field; 11] = [
+    pub const ALL: [Field; 12] = [
         Field::HostCycles,
         Field::KernelShare,
         Field::Offloads,
         Field::Setup,
         Field::Queue,
+        Field::QueueHosts,
         Field::Transfer,
         Field::TransferPerByte,
         Field::ThreadSwitch,
@@ -168,6 +172,7 @@ impl Field {
             Field::Offloads => "offloads_per_s",
             Field::Setup => "setup_cycles",
             Field::Queue => "queue_cycles",
+            Field::QueueHosts => "queue.hosts",
             Field::Transfer => "transfer_cycles",
             Field::TransferPerByte => "transfer_cycles_per_byte",
             Field::ThreadSwitch => "thread_switch_cycles",
@@ -190,6 +195,10 @@ impl Field {
                 Queueing::Mean(mean) => Some(mean.0),
                 _ => None,
             },
+            Field::QueueHosts => match k.queue {
+                Queueing::Station { hosts, .. } => Some(hosts),
+                _ => None,
+            },
             Field::Transfer => Some(k.transfer.fixed.0),
             Field::TransferPerByte => Some(k.transfer.per_byte.0),
             Field::ThreadSwitch => Some(k.thread_switch.0),
@@ -204,11 +213,15 @@ impl Field {
             scenario.host = CyclesPerSecond(value);
             return;
         }
+        if self == Field::QueueHosts {
+            set_hosts(scenario, kernel, value);
+            return;
+        }
         let Some(k) = scenario.kernels.get_mut(kernel) else {
             return;
         };
         match self {
-            Field::HostCycles => {}
+            Field::HostCycles | Field::QueueHosts => {}
             Field::KernelShare => k.share = value,
             Field::Offloads => k.offloads = OffloadsPerSecond(value),
             Field::Setup => k.setup = MeanCycles(value),
@@ -220,6 +233,28 @@ impl Field {
             Field::CyclesPerByte => k.host_cost.cycles_per_byte = Some(value),
             Field::Complexity => k.host_cost.complexity = value,
         }
+    }
+}
+
+/// Sets the hosts of the kernel's accelerator, for all kernels that share it.
+fn set_hosts(scenario: &mut Scenario, kernel: usize, value: f64) {
+    let chosen = scenario.kernels.get(kernel);
+    let name = chosen.and_then(shared_queue).map(str::to_owned);
+    for (number, other) in scenario.kernels.iter_mut().enumerate() {
+        let shares = name.is_some() && shared_queue(other) == name.as_deref();
+        if let Queueing::Station { hosts, .. } = &mut other.queue
+            && (shares || number == kernel)
+        {
+            *hosts = value;
+        }
+    }
+}
+
+/// The name of the queue that the kernel shares with others.
+fn shared_queue(kernel: &Kernel) -> Option<&str> {
+    match &kernel.queue {
+        Queueing::Station { shared, .. } => shared.as_deref(),
+        _ => None,
     }
 }
 
@@ -456,10 +491,11 @@ impl Swing {
 ///
 /// The result leaves out inputs that are infinite or derived from others, and inputs of 0 that are
 /// not in `uncertain`. The offloads of a kernel that rides on another are derived: they are those of
-/// the kernel that carries it, and change with them. If alpha, C, n, C_b and sizes are all given (in Accelerometer's symbols),
-/// alpha is derived from the others; if alpha is in `uncertain`, C_b is derived instead. C and beta
-/// vary only if they are in `uncertain`: C has an effect only as n / C, and beta determines the unit
-/// of C_b.
+/// the kernel that carries it, and change with them. The hosts of a queue that kernels share are
+/// one input, of the first of these kernels. If alpha, C, n, C_b and sizes are all given (in
+/// Accelerometer's symbols), alpha is derived from the others; if alpha is in `uncertain`, C_b is
+/// derived instead. C and beta vary only if they are in `uncertain`: C has an effect only as n / C,
+/// and beta determines the unit of C_b.
 pub fn tornado(scenario: &Scenario, uncertain: &[Uncertain], around: f64) -> Vec<Swing> {
     let mut swings = Vec::new();
     for (number, kernel) in scenario.kernels.iter().enumerate() {
@@ -471,9 +507,16 @@ pub fn tornado(scenario: &Scenario, uncertain: &[Uncertain], around: f64) -> Vec
             let Some(value) = field.get(scenario, number) else {
                 continue;
             };
-            let rides = field == Field::Offloads && kernel.rides_on.is_some();
+            let follows = match field {
+                Field::Offloads => kernel.rides_on.is_some(),
+                Field::QueueHosts => shared_queue(kernel).is_some_and(|name| {
+                    let mut before = scenario.kernels[..number].iter();
+                    before.any(|other| shared_queue(other) == Some(name))
+                }),
+                _ => false,
+            };
             let skipped = match known {
-                _ if rides => true,
+                _ if follows => true,
                 Some(_) => shared && number > 0,
                 None => {
                     value == 0.0
