@@ -97,6 +97,10 @@ class Chip:
 
     def __post_init__(self) -> None:
         """Raise InputError for a value that is not allowed."""
+        config: Any = self.config
+        if not isinstance(config, Mapping):
+            allowed = "must be a table of parameters, such as {'core.count': 16}"
+            raise refused("chip.config", config, allowed)
         check_table("chip", self)
 
 
@@ -153,9 +157,15 @@ def check_table(name: str, table: Any) -> None:
 
 
 def read_table(name: str, value: object) -> Any:
-    """Return the table `name` of a plan's file, with the content `value`, as its dataclass.
+    """Return the table `name` of a plan's file, a key of :data:`TABLES`, as its dataclass.
 
-    Raises InputError for a value that is not allowed.
+    `value` maps the table's keys to values; the dataclass has defaults for the others. In the table
+    ``chip``, the caller has replaced the key ``file`` by ``config``, the parameters in that file.
+
+    Raises InputError if `value` is no mapping or has another key, also ``file``, if a value of
+    :data:`RANGES` is no number or outside its range, and if ``config`` is no mapping. The
+    parameters in ``config``, and the powers of server and chip together (:func:`check_power`), are
+    not checked.
     """
     if not isinstance(value, Mapping):
         raise refused(name, value, "must be a table")
