@@ -335,14 +335,6 @@ pub enum AccelError {
         /// The number of fields that are set.
         found: usize,
     },
-    /// A floating-point number is infinite or not a number (NaN), which JSON cannot express.
-    #[error("'{field}' = {found}: must be a finite number, since JSON has no others")]
-    NotFinite {
-        /// The name of the field.
-        field: String,
-        /// The number: NaN or an infinity.
-        found: String,
-    },
     /// A text in a message is not UTF-8.
     #[error("{what} is not UTF-8 at byte {at}")]
     BadUtf8 {
@@ -487,7 +479,6 @@ impl AccelError {
             AccelError::DuplicateField { .. } => "duplicate_field",
             AccelError::UnknownField { .. } => "unknown_field",
             AccelError::BadUnion { .. } => "bad_union",
-            AccelError::NotFinite { .. } => "not_finite",
             AccelError::BadUtf8 { .. } => "bad_utf8",
             AccelError::BadJson { .. } => "bad_json",
             AccelError::BadValue { .. } => "bad_value",

@@ -130,6 +130,33 @@ pub(crate) fn write_base64(out: &mut Vec<u8>, bytes: &[u8]) {
     out.push(b'"');
 }
 
+/// The text that stands in JSON for a floating-point number that JSON cannot express, as in ProtoJSON;
+/// `None` for a finite number.
+pub(crate) fn text_of_float(value: f64) -> Option<&'static str> {
+    match value {
+        _ if value.is_finite() => None,
+        _ if value.is_nan() => Some("NaN"),
+        _ if value > 0.0 => Some("Infinity"),
+        _ => Some("-Infinity"),
+    }
+}
+
+/// The number that such a text stands for.
+pub(crate) fn float_of_text(text: &str) -> Option<f64> {
+    match text {
+        "NaN" => Some(f64::NAN),
+        "Infinity" => Some(f64::INFINITY),
+        "-Infinity" => Some(f64::NEG_INFINITY),
+        _ => None,
+    }
+}
+
+/// Whether JSON text has a string that may stand for a NaN or an infinity.
+pub fn may_have_float_texts(json: &[u8]) -> bool {
+    let ends_in = |end: &[u8]| json.windows(end.len()).any(|found| found == end);
+    ends_in(b"\"NaN\"") || ends_in(b"Infinity\"")
+}
+
 /// Checks that `bytes` are one JSON text within the limits, including that on bytes of text.
 ///
 /// The limits are those of the message that the JSON stands for, and JSON may be larger: a map with

@@ -418,18 +418,50 @@ fn results_that_do_not_fit_are_refused_alike() {
             "{value}: {by_json}, {by_record}"
         );
     }
-    let [_, infinite] = results(&json!({}), Protocol::Binary);
-    assert!(infinite.is_ok());
-    #[derive(Serialize)]
-    struct Path {
-        path: [Point; 1],
+}
+
+/// The JSON of such numbers is that of ProtoJSON; a record has the numbers themselves.
+#[test]
+fn numbers_that_json_does_not_have_are_texts_in_it() {
+    #[derive(Clone, Copy, Serialize)]
+    struct Place {
+        x: f64,
     }
-    let point = Point {
-        x: f64::NAN,
-        ..Point::default()
+    #[derive(Serialize)]
+    struct Places {
+        path: [Place; 3],
+        points: [(i64, Place); 1],
+    }
+    let texts = json!({
+        "path": [{"x": "NaN"}, {"x": "Infinity"}, {"x": "-Infinity"}], "points": [[1, {"x": "NaN"}]],
+    });
+    let places = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY].map(|x| Place { x });
+    let numbers = Places {
+        path: places,
+        points: [(1, places[0])],
     };
-    let [_, by_record] = results(&Path { path: [point] }, Protocol::Binary);
-    assert_eq!(by_record.unwrap_err().reason(), "not_finite");
+    let schema = schema();
+    let function = schema.function(function("echo")).unwrap();
+    for protocol in BOTH {
+        let [by_json, by_record] = results(&texts, protocol).map(Result::unwrap);
+        assert_eq!(by_json, by_record);
+        let [_, of_numbers] = results(&numbers, protocol);
+        assert_eq!(by_json, of_numbers.unwrap());
+        let limits = Limits::default();
+        let back = struct_to_json(&schema, function.result, protocol, &by_json, &limits).unwrap();
+        let back: Value = serde_json::from_slice(&back).unwrap();
+        assert_eq!(back["success"]["path"][2]["x"], "-Infinity");
+        assert_eq!(
+            back["success"]["points"],
+            json!([[1, {"x": "NaN", "y": 0.5, "z": 3}]])
+        );
+    }
+    for other in ["nan", "inf", "1.0", "+Infinity"] {
+        let [by_json, by_record] = results(&json!({"path": [{"x": other}]}), Protocol::Compact);
+        for refused in [by_json, by_record] {
+            assert_eq!(refused.unwrap_err().reason(), "wrong_json_type");
+        }
+    }
 }
 
 #[test]

@@ -86,11 +86,25 @@ impl<'de, 'py> Visitor<'de> for Builder<'py> {
     }
 }
 
+/// The floating-point numbers that a Python object may have.
+#[derive(Clone, Copy)]
+pub(crate) enum Floats {
+    /// Those that JSON has.
+    Finite,
+    /// NaN and infinities, too: texts that stand for them in a `double` of Thrift.
+    All,
+}
+
 /// Converts a Python object to JSON text. Raises TypeError for a type that JSON does not have, and
 /// ValueError for a number that it cannot express. Both contain the place.
 pub(crate) fn from_python(value: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
+    json_of(value, Floats::Finite)
+}
+
+/// Converts a Python object to JSON text like [`from_python`], with the numbers `floats`.
+pub(crate) fn json_of(value: &Bound<'_, PyAny>, floats: Floats) -> PyResult<Vec<u8>> {
     let problem = Problem::default();
-    let text = serde_json::to_vec(&Value::of(value, &problem));
+    let text = serde_json::to_vec(&Value::of(value, floats, &problem));
     problem.raise()?;
     text.map_err(|error| PyValueError::new_err(error.to_string()))
 }
@@ -150,6 +164,7 @@ impl Problem {
 #[derive(Clone, Copy)]
 pub(crate) struct Value<'v, 'py> {
     object: &'v Bound<'py, PyAny>,
+    floats: Floats,
     problem: &'v Problem,
     depth: usize,
 }
@@ -157,9 +172,14 @@ pub(crate) struct Value<'v, 'py> {
 impl<'v, 'py> Value<'v, 'py> {
     /// Wraps an object. If serializing it fails, [`Problem::raise`] raises the error if the object
     /// caused it.
-    pub(crate) fn of(object: &'v Bound<'py, PyAny>, problem: &'v Problem) -> Value<'v, 'py> {
+    pub(crate) fn of(
+        object: &'v Bound<'py, PyAny>,
+        floats: Floats,
+        problem: &'v Problem,
+    ) -> Value<'v, 'py> {
         Value {
             object,
+            floats,
             problem,
             depth: 0,
         }
@@ -168,6 +188,7 @@ impl<'v, 'py> Value<'v, 'py> {
     fn inner<'w>(&'w self, object: &'w Bound<'py, PyAny>) -> Value<'w, 'py> {
         Value {
             object,
+            floats: self.floats,
             problem: self.problem,
             depth: self.depth + 1,
         }
@@ -194,9 +215,12 @@ impl<'v, 'py> Value<'v, 'py> {
     }
 
     fn float<S: Serializer>(&self, value: f64, to: S) -> Result<S::Ok, S::Error> {
-        match value.is_finite() {
-            true => to.serialize_f64(value),
-            false => {
+        match self.floats {
+            _ if value.is_finite() => to.serialize_f64(value),
+            Floats::All if value.is_nan() => to.serialize_str("NaN"),
+            Floats::All if value > 0.0 => to.serialize_str("Infinity"),
+            Floats::All => to.serialize_str("-Infinity"),
+            Floats::Finite => {
                 let why = format!("{value} cannot be expressed in JSON");
                 Err(self.problem.is(Why::Value(why)))
             }

@@ -1,14 +1,15 @@
 //! Handlers that read and return values of their own types, and replies that are written together.
 
 use std::io::Write;
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
+use accelflow_accel::Settings;
 use accelflow_accel::rpc::MessageType;
-use accelflow_accel::thrift::Protocol;
+use accelflow_accel::thrift::{Protocol, Schema};
 use accelflow_serve::{
-    Compression, Config, Execution, HandlerError, PoolSettings, Request, Returned, Running, Server,
-    Steering,
+    Client, ClientConfig, Compression, Config, Execution, HandlerError, PoolSettings, Request,
+    Returned, Running, Server, Steering,
 };
 use serde::{Deserialize, Serialize};
 
@@ -133,6 +134,53 @@ fn values_have_the_bytes_of_their_json() {
         receive(&mut client).expect("a reply")
     });
     assert_eq!(heard[0], heard[1]);
+}
+
+/// Also where arguments and results are JSON text, which has no such numbers: servers that record, and
+/// compressed requests.
+#[test]
+fn values_may_be_nan_and_infinite() {
+    let text = "struct Point { 1: double x, 2: optional string name }
+        service Plane { list<Point> turn(1: list<Point> points) }";
+    #[derive(Deserialize, Serialize)]
+    struct Point {
+        x: f64,
+        name: Option<String>,
+    }
+    #[derive(Deserialize)]
+    struct Turn {
+        points: Vec<Point>,
+    }
+    let turn = |request: &Request<'_>| {
+        let Turn { mut points } = request.read()?;
+        points.iter_mut().for_each(|point| point.x = -point.x);
+        Ok(request.returns(&points))
+    };
+    let schema = Arc::new(Schema::parse(text).expect("a constant"));
+    for (records, compress) in [(false, false), (true, false), (false, true)] {
+        let mut server = Server::new(schema.clone());
+        server.handle_values("turn", turn).expect("declared");
+        server.set_recording(records);
+        let running = start(server);
+        let settings = Settings {
+            schema: schema.clone(),
+            ..Settings::default()
+        };
+        let config = ClientConfig {
+            compress,
+            ..ClientConfig::default()
+        };
+        let client = Client::new(running.address(), settings, Protocol::Binary, None, config);
+        let points = r#"[{"x":"Infinity"},{"x":"NaN","name":"NaN"},{"x":1.5},{"x":"-Infinity"}]"#;
+        let called = client
+            .expect("valid settings")
+            .call("turn", format!(r#"{{"points":{points}}}"#).as_bytes());
+        let turned = r#"[{"x":"-Infinity"},{"name":"NaN","x":"NaN"},{"x":-1.5},{"x":"Infinity"}]"#;
+        let heard: serde_json::Value =
+            serde_json::from_slice(&called.expect("no error")).expect("JSON");
+        let turned: serde_json::Value = serde_json::from_str(turned).expect("a constant");
+        assert_eq!(heard, turned, "records = {records}, compress = {compress}");
+    }
 }
 
 #[test]

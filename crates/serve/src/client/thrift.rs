@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::Instant;
 
 use accelflow_accel::rpc::{LOADSHEDDING, MessageType, ThriftCall};
-use accelflow_accel::thrift::{FunctionId, Protocol, Schema};
+use accelflow_accel::thrift::{FunctionId, Protocol, Record, Schema};
 use accelflow_accel::{AccelError, Call, Job, Settings};
 use serde_json::{Map, Value};
 use zeroize::Zeroize;
@@ -166,6 +166,14 @@ impl Client {
     /// `peer` with the service's address.
     pub fn metrics(&self) -> String {
         self.channel.metrics()
+    }
+
+    /// Returns the record type of the results of `method`, by which texts that stand for a NaN or an
+    /// infinity of a `double` can be read as numbers; `None` if the interface has no such function.
+    pub fn result_type(&self, method: &str) -> Option<Record> {
+        let settings = &self.channel.settings;
+        let function = self.find(method).ok()?;
+        Record::of_result(&settings.schema, function, &settings.limits)
     }
 
     fn find(&self, name: &str) -> Result<FunctionId, AccelError> {

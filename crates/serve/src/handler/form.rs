@@ -1,18 +1,23 @@
-//! Encodes the results of functions as records (messages in their wire form) instead of JSON text.
+//! Encodes the results of functions as records (messages in their wire form), or as JSON text that has
+//! the numbers of records.
 
 use std::sync::Arc;
 
+use accelflow_accel::json::may_have_float_texts;
 use accelflow_accel::thrift::FunctionId;
 use accelflow_accel::{AccelError, Record};
 use serde::Serialize;
 
 use crate::memory::room::ResponseBudget;
+use crate::memory::wipe::wipe_all;
 
-/// The form of a function's result that is not JSON text.
+/// The form of a function's result.
 #[derive(Clone, Copy)]
 pub(crate) struct Form<'a> {
     pub(crate) record: &'a Record,
     pub(crate) function: FunctionId,
+    /// Whether the result is to be JSON text.
+    pub(crate) is_text: bool,
     /// The memory for the result, on connections that limit it.
     pub(crate) budget: Option<&'a Arc<ResponseBudget>>,
 }
@@ -27,6 +32,7 @@ impl Form<'_> {
         LaterForm {
             record: self.record.clone(),
             function: self.function,
+            is_text: self.is_text,
             budget: self.budget.cloned(),
         }
     }
@@ -56,10 +62,34 @@ impl Form<'_> {
     }
 }
 
+impl Form<'_> {
+    /// The JSON text of a value whose numbers may be NaN or infinite, which `json`, the text that serde
+    /// writes, has as null. Returns `json` itself if there are no such numbers.
+    pub(crate) fn with_floats<T: Serialize + ?Sized>(&self, value: &T, json: Vec<u8>) -> Vec<u8> {
+        if !json.windows(4).any(|found| found == b"null") {
+            return json;
+        }
+        let mut bytes = Vec::new();
+        let written = self.record.result(self.function, value, &mut bytes);
+        // A value that does not fit is refused later, or passes unchanged in a compressed body.
+        let result = written.and_then(|record| record.to_json(&bytes));
+        wipe_all(&mut bytes);
+        let result = result.unwrap_or_default();
+        let success = result
+            .strip_prefix(br#"{"success":"#)
+            .and_then(|rest| rest.strip_suffix(b"}"));
+        match success.filter(|success| may_have_float_texts(success)) {
+            Some(success) => success.to_vec(),
+            None => json,
+        }
+    }
+}
+
 /// A [`Form`] that outlives the request's call.
 pub(crate) struct LaterForm {
     record: Record,
     function: FunctionId,
+    is_text: bool,
     budget: Option<Arc<ResponseBudget>>,
 }
 
@@ -68,6 +98,7 @@ impl LaterForm {
         Form {
             record: &self.record,
             function: self.function,
+            is_text: self.is_text,
             budget: self.budget.as_ref(),
         }
     }

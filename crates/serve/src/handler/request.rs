@@ -56,19 +56,34 @@ pub struct Request<'a> {
     pub(crate) abandoned: Option<&'a Arc<AtomicBool>>,
     /// The context of the request's span, if it has one.
     pub(crate) context: Option<&'a Context>,
-    /// The record type of the arguments; `None` if they are JSON text.
+    /// The record type of the arguments; `None` for JSON text of gRPC.
     pub(crate) record: Option<Arguments<'a>>,
 }
 
-/// Arguments in the form of a record.
+/// The type of arguments, which are in the form of a record or JSON text.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arguments<'a> {
     pub(crate) record: &'a Record,
     pub(crate) function: FunctionId,
-    /// Their JSON text, for types that can be read only from JSON.
-    pub(crate) json: &'a OnceLock<Wiped>,
+    /// Whether the arguments are JSON text, and the result is to be.
+    pub(crate) is_text: bool,
+    /// The arguments in the other form, if it is needed: JSON text for types that can be read only
+    /// from that, or a record for numbers that JSON does not have.
+    pub(crate) other: &'a OnceLock<Wiped>,
     /// The memory for the result, on connections that limit it.
     pub(crate) budget: Option<&'a Arc<ResponseBudget>>,
+}
+
+impl<'a> Arguments<'a> {
+    /// The record of Thrift arguments that are the JSON text `json`, if a text in it may stand for a
+    /// number that JSON does not have. Text that does not fit the interface has none.
+    fn with_floats(&self, json: &[u8]) -> Option<&'a Wiped> {
+        let Record::Thrift(record) = self.record else {
+            return None;
+        };
+        let bytes = record.with_floats(json).ok()??;
+        Some(self.other.get_or_init(|| Wiped::new(bytes)))
+    }
 }
 
 impl<'a> Request<'a> {
@@ -99,7 +114,7 @@ impl<'a> Request<'a> {
         match (read, self.record) {
             (Err(_), Some(arguments)) if arguments.record.may_fit_as_json() => {
                 let json = arguments.record.to_json(self.arguments).map_err(unfit)?;
-                let json = arguments.json.get_or_init(|| Wiped::new(json));
+                let json = arguments.other.get_or_init(|| Wiped::new(json));
                 read_json(json, PhantomData)
             }
             (read, _) => read,
@@ -114,10 +129,21 @@ impl<'a> Request<'a> {
     /// of an enum's value. [`Request::read`] can read such values, since it then converts the
     /// message to JSON.
     pub fn read_seed<S: DeserializeSeed<'a>>(&self, seed: S) -> Result<S::Value, HandlerError> {
-        if let Some(Arguments { record, .. }) = self.record {
-            return record.read_seed(self.arguments, seed).map_err(unfit);
+        match self.record {
+            None => read_json(self.arguments, seed),
+            Some(of) if !of.is_text => of.record.read_seed(self.arguments, seed).map_err(unfit),
+            Some(of) => match of.with_floats(self.arguments) {
+                Some(bytes) => of.record.read_seed(bytes, seed).map_err(unfit),
+                None => read_json(self.arguments, seed),
+            },
         }
-        read_json(self.arguments, seed)
+    }
+
+    /// Whether the request is of Thrift, whose `double` may be NaN or infinite. In JSON such a number is the
+    /// text `NaN`, `Infinity` or `-Infinity`, which [`Request::returns`] takes for it.
+    pub fn is_thrift(&self) -> bool {
+        let record = self.record.map(|arguments| arguments.record);
+        matches!(record, Some(Record::Thrift(_)))
     }
 
     /// Encodes `value` as the handler's result. If `value` does not fit the interface, the client
@@ -140,6 +166,7 @@ impl<'a> Request<'a> {
         self.record.map(|arguments| Form {
             record: arguments.record,
             function: arguments.function,
+            is_text: arguments.is_text,
             budget: arguments.budget,
         })
     }

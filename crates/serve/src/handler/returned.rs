@@ -18,7 +18,7 @@ pub(crate) fn returned<T: Serialize + ?Sized>(
     value: &T,
 ) -> Returned {
     let now = |value| Returned(Made::Now(value));
-    if let Some(form) = form {
+    if let Some(form) = form.filter(|form| !form.is_text) {
         // Many results are about as large as the arguments.
         let mut bytes = buffers::take(LEAST_RESULT.max(size));
         let refused = match form.write(value, &mut bytes) {
@@ -36,7 +36,10 @@ pub(crate) fn returned<T: Serialize + ?Sized>(
         }
     }
     match serde_json::to_vec(value) {
-        Ok(json) => now(Value::Json(json)),
+        Ok(json) => now(Value::Json(match form {
+            Some(form) if form.is_text => form.with_floats(value, json),
+            _ => json,
+        })),
         Err(error) => now(Value::Unfit(error.to_string())),
     }
 }

@@ -11,6 +11,7 @@ use super::schema::{Schema, Struct, StructId, Ty};
 use super::wire::{WireType, Writer};
 use crate::budget::Budget;
 use crate::error::AccelError;
+use crate::json::float_of_text;
 use crate::limits::Limits;
 
 /// Writes the struct `id` that `json` describes.
@@ -211,6 +212,10 @@ impl<'de, W: Writer> Visitor<'de> for Value<'_, '_, W> {
                 self.header();
                 self.context.writer.bytes(&bytes);
             }
+            Ty::Double => match float_of_text(value) {
+                Some(number) => return self.visit_f64(number),
+                None => return Err(self.mismatch("a string")),
+            },
             _ => return Err(self.mismatch("a string")),
         }
         Ok(true)

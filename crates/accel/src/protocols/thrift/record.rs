@@ -6,13 +6,14 @@ use serde::Serialize;
 use serde::de::DeserializeSeed;
 
 use super::addresses::Addresses;
-use super::convert::decode_struct;
+use super::convert::{decode_struct, encode_struct};
 use super::protocol::Protocol;
 use super::schema::{FunctionId, Schema, StructId, Ty};
 use super::wire::{BinaryReader, BinaryWriter, CompactReader, CompactWriter, Writer};
 use super::{read, write};
 use crate::budget::Budget;
 use crate::error::AccelError;
+use crate::json::may_have_float_texts;
 use crate::limits::Limits;
 
 /// The struct type and the encoding of a record. A record is a Thrift struct that was checked but
@@ -44,6 +45,41 @@ impl Record {
             limits,
             addresses: None,
         }
+    }
+
+    /// The record type of the arguments of `function`; `None` if `schema` has no such function.
+    pub fn of_arguments(
+        schema: &Arc<Schema>,
+        function: FunctionId,
+        limits: &Limits,
+    ) -> Option<Record> {
+        let id = schema.function(function)?.arguments;
+        Some(Record::new(schema.clone(), id, Protocol::Binary, *limits))
+    }
+
+    /// The record type of the result of `function`; `None` if `schema` has no such function.
+    pub fn of_result(
+        schema: &Arc<Schema>,
+        function: FunctionId,
+        limits: &Limits,
+    ) -> Option<Record> {
+        let id = schema.function(function)?.result;
+        Some(Record::new(schema.clone(), id, Protocol::Binary, *limits))
+    }
+
+    /// Converts JSON text to the bytes of the record, in which a `double` may be NaN or infinite. Returns
+    /// `None` if no text in `json` stands for such a number: its values can then be read from JSON.
+    ///
+    /// # Errors
+    /// An error of JSON text that does not fit the struct.
+    pub fn with_floats(&self, json: &[u8]) -> Result<Option<Vec<u8>>, AccelError> {
+        if !may_have_float_texts(json) {
+            return Ok(None);
+        }
+        let mut bytes = Vec::new();
+        let (schema, limits) = (&self.schema, &self.limits);
+        encode_struct(schema, self.id, self.protocol, json, limits, &mut bytes)?;
+        Ok(Some(bytes))
     }
 
     /// Adds the addresses of its containers and structs, so that a reader can skip those it does
@@ -133,6 +169,7 @@ fn success<W: Writer, T: Serialize + ?Sized>(
         name: "message",
         field: None,
         depth: 0,
+        is_pair: false,
     };
     let written = (Success { success: value }).serialize(result);
     written.map(drop).map_err(|error| error.0)

@@ -10,7 +10,7 @@ use super::addresses::Addresses;
 use super::schema::{Schema, Struct, StructId, Ty};
 use super::wire::{Reader, WireType, skip};
 use crate::error::AccelError;
-use crate::json::{most_string_len, string_len, write_base64, write_string};
+use crate::json::{most_string_len, string_len, text_of_float, write_base64, write_string};
 use crate::limits::Limits;
 
 /// The field number of the envelope's codec, which no interface uses
@@ -71,7 +71,10 @@ impl Output for Vec<u8> {
     }
 
     fn double(&mut self, value: f64) -> Result<(), AccelError> {
-        serde_json::to_writer(self, &value).map_err(AccelError::from_json)
+        match text_of_float(value) {
+            Some(text) => serde_json::to_writer(self, text).map_err(AccelError::from_json),
+            None => serde_json::to_writer(self, &value).map_err(AccelError::from_json),
+        }
     }
 
     fn text(&mut self, value: &str) {
@@ -317,7 +320,7 @@ impl<'s, 'a, R: Reader<'a>, O: Output> Transcoder<'s, '_, 'a, R, O> {
             Ty::I16 => self.reader.i16()?.into(),
             Ty::I32 => self.reader.i32()?.into(),
             Ty::I64 => self.reader.i64()?,
-            Ty::Double => return self.double(name).map(|()| None),
+            Ty::Double => return self.double().map(|()| None),
             Ty::String => return self.text(name).map(|()| None),
             Ty::Binary => return self.binary().map(|()| None),
             Ty::List(element) | Ty::Set(element) => {
@@ -334,12 +337,8 @@ impl<'s, 'a, R: Reader<'a>, O: Output> Transcoder<'s, '_, 'a, R, O> {
         Ok(Some(number))
     }
 
-    fn double(&mut self, name: &Arc<str>) -> Result<(), AccelError> {
+    fn double(&mut self) -> Result<(), AccelError> {
         let value = self.reader.double()?;
-        if !value.is_finite() {
-            let (field, found) = (name.to_string(), value.to_string());
-            return Err(AccelError::NotFinite { field, found });
-        }
         self.out.double(value)
     }
 

@@ -17,10 +17,13 @@ use super::schema::{Schema, Struct, Ty};
 use super::wire::{WireType, Writer};
 use crate::budget::Budget;
 use crate::error::{AccelError, ValueError};
+use crate::json::float_of_text;
 use crate::limits::Limits;
 use crate::values::{elements, members, written_as_json};
 
 type Done = Result<bool, ValueError>;
+
+const NO_PAIR: &str = "an entry of a map is not a [key, value] pair";
 
 /// The output and its limits.
 pub(super) struct Sink<'c, W> {
@@ -58,6 +61,8 @@ pub(super) struct Value<'v, 'c, 't, W> {
     /// The number of the value's field, whose header precedes the value.
     pub(super) field: Option<i16>,
     pub(super) depth: usize,
+    /// Whether the value is a `[key, value]` pair of the map `ty`.
+    pub(super) is_pair: bool,
 }
 
 impl<'v, 'c, 't, W: Writer> Value<'v, 'c, 't, W> {
@@ -68,6 +73,9 @@ impl<'v, 'c, 't, W: Writer> Value<'v, 'c, 't, W> {
     }
 
     fn mismatch(&self, found: impl fmt::Display) -> ValueError {
+        if self.is_pair {
+            return ValueError::custom(NO_PAIR);
+        }
         let (field, found, expected) = (self.name.to_owned(), found.to_string(), self.ty.name());
         let error = AccelError::WrongJsonType {
             field,
@@ -88,6 +96,9 @@ impl<'v, 'c, 't, W: Writer> Value<'v, 'c, 't, W> {
     }
 
     fn array(mut self) -> Result<Array<'v, 'c, 't, W>, ValueError> {
+        if self.is_pair {
+            return Ok(Array::pair(self));
+        }
         self.sink.enter(self.depth)?;
         let is_array = match self.ty {
             Ty::List(_) | Ty::Set(_) => true,
@@ -177,10 +188,6 @@ impl<'v, 'c, 't, W: Writer> Serializer for Value<'v, 'c, 't, W> {
             // As 1.0, which is no integer, and not as 1.
             return Err(self.mismatch(format_args!("{value:?}")));
         }
-        if !value.is_finite() {
-            let (field, found) = (self.name.to_owned(), value.to_string());
-            return Err(AccelError::NotFinite { field, found }.into());
-        }
         self.header();
         self.sink.writer.double(value);
         Ok(true)
@@ -204,6 +211,10 @@ impl<'v, 'c, 't, W: Writer> Serializer for Value<'v, 'c, 't, W> {
                 self.header();
                 self.sink.writer.bytes(&bytes);
             }
+            Ty::Double => match float_of_text(value) {
+                Some(number) => return self.serialize_f64(number),
+                None => return Err(self.mismatch("a string")),
+            },
             _ => return Err(self.mismatch("a string")),
         }
         Ok(true)
@@ -253,7 +264,7 @@ impl<'v, 'c, 't, W: Writer> Serializer for Value<'v, 'c, 't, W> {
     }
 }
 
-/// A list, a set, or a map without string keys, whose entries are pairs.
+/// A list, a set, a map without string keys, whose entries are pairs, or such a pair.
 pub(super) struct Array<'v, 'c, 't, W> {
     sink: &'v mut Sink<'c, W>,
     ty: &'t Ty,
@@ -261,6 +272,8 @@ pub(super) struct Array<'v, 'c, 't, W> {
     mark: usize,
     count: usize,
     depth: usize,
+    /// Whether this is a pair of the map `ty`.
+    is_pair: bool,
 }
 
 impl<'v, 'c, 't, W: Writer> Array<'v, 'c, 't, W> {
@@ -286,47 +299,70 @@ impl<'v, 'c, 't, W: Writer> Array<'v, 'c, 't, W> {
             mark,
             count: 0,
             depth,
+            is_pair: false,
         }
     }
 
-    fn part<T: Serialize + ?Sized>(&mut self, ty: &Ty, value: &T) -> Result<(), ValueError> {
+    /// The pair `value` of a map, whose parts are written one after the other.
+    fn pair(value: Value<'v, 'c, 't, W>) -> Array<'v, 'c, 't, W> {
+        let mark = value.sink.writer.len();
+        Array {
+            sink: value.sink,
+            ty: value.ty,
+            name: value.name,
+            mark,
+            count: 0,
+            depth: value.depth,
+            is_pair: true,
+        }
+    }
+
+    fn part<T: Serialize + ?Sized>(
+        &mut self,
+        ty: &Ty,
+        is_pair: bool,
+        value: &T,
+    ) -> Result<(), ValueError> {
         let present = value.serialize(Value {
             sink: self.sink,
             ty,
             name: self.name,
             field: None,
             depth: self.depth,
+            is_pair,
         });
         present.map(drop)
     }
 
     fn element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), ValueError> {
-        let mut elements = 1;
-        match self.ty {
-            Ty::List(element) | Ty::Set(element) => self.part(element, value)?,
-            Ty::Map(types) => {
-                elements = 2;
-                // The pairs may be of any type. Such maps are rare.
-                match serde_json::to_value(value).map_err(ValueError::custom)? {
-                    Json::Array(pair) if pair.len() == 2 => {
-                        self.part(&types.0, &pair[0])?;
-                        self.part(&types.1, &pair[1])?;
-                    }
-                    _ => {
-                        return Err(ValueError::custom(
-                            "an entry of a map is not a [key, value] pair",
-                        ));
-                    }
-                }
+        let elements = match (self.ty, self.is_pair) {
+            (Ty::List(element) | Ty::Set(element), _) => {
+                self.part(element, false, value)?;
+                1
             }
-            _ => {}
-        }
+            (Ty::Map(types), true) => {
+                let parts = [&types.0, &types.1];
+                let ty = parts.get(self.count);
+                self.part(ty.ok_or(ValueError::custom(NO_PAIR))?, false, value)?;
+                0 // The entry is charged as a whole.
+            }
+            (map, _) => {
+                self.part(map, true, value)?;
+                2
+            }
+        };
         self.count += 1;
         self.sink.count(elements)
     }
 
     fn finish(self) -> Done {
         let (writer, count) = (&mut *self.sink.writer, self.count);
+        if self.is_pair {
+            return match count {
+                2 => Ok(true),
+                _ => Err(ValueError::custom(NO_PAIR)),
+            };
+        }
         match self.ty {
             Ty::List(element) | Ty::Set(element) => {
                 writer.list_end(self.mark, WireType::of(element), count);
@@ -452,6 +488,7 @@ impl<'v, 'c, 't, W: Writer> Object<'v, 'c, 't, W> {
                     name: &field.name,
                     field: Some(field.id),
                     depth,
+                    is_pair: false,
                 })?;
                 members.present |= u128::from(present) << place;
                 self.sink.count(present.into())
@@ -469,6 +506,7 @@ impl<'v, 'c, 't, W: Writer> Object<'v, 'c, 't, W> {
                     name: map_name,
                     field: None,
                     depth,
+                    is_pair: false,
                 })?;
                 *count += 1;
                 self.sink.count(2)
@@ -489,6 +527,7 @@ impl<'v, 'c, 't, W: Writer> Object<'v, 'c, 't, W> {
                         name: &field.name,
                         field: Some(field.id),
                         depth,
+                        is_pair: false,
                     })?;
                     members.present |= u128::from(present) << place;
                     sink.count(1)?;

@@ -10,13 +10,14 @@ use crate::errors::DeclaredError;
 /// Encodes the value that a handler returned with `returns`.
 pub(crate) fn returned(
     value: &Bound<'_, PyAny>,
+    floats: convert::Floats,
     returns: impl FnOnce(&convert::Value<'_, '_>) -> Returned,
 ) -> Returned {
     if value.is_none() {
         return Returned::nothing();
     }
     let problem = convert::Problem::default();
-    let returned = returns(&convert::Value::of(value, &problem));
+    let returned = returns(&convert::Value::of(value, floats, &problem));
     match problem.raise() {
         Ok(()) => returned,
         Err(error) => Returned::unfit(error.to_string()),
@@ -24,12 +25,12 @@ pub(crate) fn returned(
 }
 
 /// The server's error for an exception that a handler has raised.
-pub(crate) fn failure(py: Python<'_>, error: &PyErr) -> HandlerError {
+pub(crate) fn failure(py: Python<'_>, error: &PyErr, floats: convert::Floats) -> HandlerError {
     if error.is_instance_of::<DeclaredError>(py) {
         let declared = || -> PyResult<HandlerError> {
             let arguments = error.value(py).getattr("args")?;
             let (field, members): (String, Bound<'_, PyAny>) = arguments.extract()?;
-            let body = convert::from_python(&members)?;
+            let body = convert::json_of(&members, floats)?;
             Ok(HandlerError::Declared { field, body })
         };
         return declared().unwrap_or_else(|why| {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use accelflow_accel::thrift::Protocol;
-use accelflow_accel::{Codec, Settings};
+use accelflow_accel::{Codec, Record, Settings};
 use accelflow_parameters::{Refusal, system_text};
 use accelflow_serve::{
     Address, CallError as Failed, CallOptions, Cancel, Client, ClientConfig, Executed, Execution,
@@ -18,7 +18,7 @@ use crate::bind::serving::operations::{PyPools, pools};
 use crate::bind::serving::scope::{PyScope, Value, detached, metadata};
 use crate::bind::serving::traces::PyClientTraces;
 use crate::bind::simulation::progress::Progress;
-use crate::convert;
+use crate::convert::{self, Floats};
 use crate::errors::{CallError, DeclaredError, failure as refused, seconds};
 
 /// The exception for a failed call.
@@ -241,13 +241,19 @@ impl PyClient {
         scope: Option<&PyScope>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let options = options(timeout_s, cancel, idempotent)?;
-        let arguments = convert::from_python(arguments)?;
+        let arguments = convert::json_of(arguments, Floats::All)?;
         let called = detached(py, scope, options, |options| {
             self.inner.call_with(method, &arguments, options)
         })?;
-        match called.map_err(|error| failure(py, &error))? {
-            value if value.is_empty() => Ok(py.None().into_bound(py)),
-            value => convert::to_python(py, &value),
+        let of = |field: &str, json: &[u8]| self.member(py, method, field, json);
+        match called {
+            Ok(value) if value.is_empty() => Ok(py.None().into_bound(py)),
+            Ok(value) => of("success", &value),
+            Err(Failed::Declared { field, body }) => {
+                let members = of(&field, body.as_bytes())?;
+                Err(DeclaredError::new_err((field, members.unbind())))
+            }
+            Err(error) => Err(failure(py, &error)),
         }
     }
 
@@ -271,7 +277,8 @@ impl PyClient {
         progress: Option<Py<PyAny>>,
         until_s: Option<f64>,
     ) -> PyResult<Vec<(f64, f64, bool)>> {
-        let arguments = arguments.iter().map(convert::from_python);
+        let arguments = arguments.iter();
+        let arguments = arguments.map(|arguments| convert::json_of(arguments, Floats::All));
         let load = Load {
             method: method.to_owned(),
             arguments: arguments.collect::<PyResult<_>>()?,
@@ -332,6 +339,28 @@ impl PyGrpcClient {
     /// Creates a client of the service at `address` (HOST:PORT).
     ///
     /// Reads the interface and, if `tls` is given, the certificates. `idempotent` lists the methods
+impl PyClient {
+    /// The Python object of the JSON text of a member of the result of `method`.
+    fn member<'py>(
+        &self,
+        py: Python<'py>,
+        method: &str,
+        field: &str,
+        json: &[u8],
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let Some(record) = self.inner.result_type(method) else {
+            return convert::to_python(py, json);
+        };
+        let whole = [b"{\"", field.as_bytes(), b"\":", json, b"}"].concat();
+        // Fails for compressed results that do not fit the interface, which are taken as they are.
+        let Ok(Some(bytes)) = record.with_floats(&whole) else {
+            return convert::to_python(py, json);
+        };
+        let result = Record::Thrift(record).read_seed(&bytes, convert::Builder(py));
+        result.map_err(refused)?.get_item(field)
+    }
+}
+
     /// that may be called again after a failure; `bounds` limits times, retries and connections.
     /// Raises AccelflowError for a file that cannot be used and for a setting that is not allowed.
     #[new]

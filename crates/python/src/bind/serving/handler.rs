@@ -23,6 +23,10 @@ pub(crate) struct PyHandler {
 impl ValueHandler for PyHandler {
     fn call(&self, request: &Request<'_>) -> Result<Returned, HandlerError> {
         Python::attach(|py| {
+            let floats = match request.is_thrift() {
+                true => convert::Floats::All,
+                false => convert::Floats::Finite,
+            };
             let arguments = request.read_seed(convert::Builder(py))?;
             let answer = || -> PyResult<Returned> {
                 let callable = self.callable.bind(py);
@@ -33,13 +37,13 @@ impl ValueHandler for PyHandler {
                 let value = call(callable, &given)?;
                 if value.is_instance(self.coroutine.bind(py))? {
                     let (promise, later) = request.later();
-                    let given = (value, PyPromise::new(promise)).into_pyobject(py)?;
+                    let given = (value, PyPromise::new(promise, floats)).into_pyobject(py)?;
                     call(self.begin.bind(py), &given)?;
                     return Ok(later);
                 }
-                Ok(returned(&value, |value| request.returns(value)))
+                Ok(returned(&value, floats, |value| request.returns(value)))
             };
-            answer().map_err(|error| failure(py, &error))
+            answer().map_err(|error| failure(py, &error, floats))
         })
     }
 }

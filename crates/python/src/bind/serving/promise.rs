@@ -10,6 +10,7 @@ use pyo3::types::PyTuple;
 use crate::bind::serving::answer::{failure, returned};
 use crate::call::call;
 
+use crate::convert::Floats;
 /// The pending response of a request whose handler is a coroutine.
 ///
 /// Only the first answer counts. If the promise is dropped without one, the request is answered
@@ -18,12 +19,14 @@ use crate::call::call;
 pub(crate) struct PyPromise {
     inner: Mutex<Option<Promise>>,
 }
+    floats: Floats,
 
 impl PyPromise {
-    pub(crate) fn new(promise: Promise) -> PyPromise {
+    pub(crate) fn new(promise: Promise, floats: Floats) -> PyPromise {
         PyPromise {
             inner: Mutex::new(Some(promise)),
         }
+            floats,
     }
 
     fn take(&self) -> Option<Promise> {
@@ -37,7 +40,7 @@ impl PyPromise {
     /// Answers the request with the value that the coroutine returned.
     fn keep(&self, value: &Bound<'_, PyAny>) {
         if let Some(promise) = self.take() {
-            let answer = returned(value, |value| promise.returns(value));
+            let answer = returned(value, self.floats, |value| promise.returns(value));
             promise.keep(Ok(answer));
         }
     }
@@ -46,7 +49,7 @@ impl PyPromise {
     fn fail(&self, raised: &Bound<'_, PyAny>) {
         if let Some(promise) = self.take() {
             let error = PyErr::from_value(raised.clone());
-            promise.keep(Err(failure(raised.py(), &error)));
+            promise.keep(Err(failure(raised.py(), &error, self.floats)));
         }
     }
 

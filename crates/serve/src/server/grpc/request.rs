@@ -374,7 +374,8 @@ impl ReceivedRequest {
             record: job.record.as_ref().map(|record| Arguments {
                 record,
                 function,
-                json: &json,
+                is_text: false,
+                other: &json,
                 budget: Some(&self.budget),
             }),
         };

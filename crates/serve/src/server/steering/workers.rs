@@ -98,7 +98,15 @@ struct OwnedRequest {
     carried: Carried,
     abandoned: Option<Arc<AtomicBool>>,
     context: Option<Context>,
-    record: Option<(Record, FunctionId, Option<Arc<ResponseBudget>>)>,
+    record: Option<OwnedArguments>,
+}
+
+/// The type of the request's arguments, as in [`Arguments`].
+struct OwnedArguments {
+    record: Record,
+    function: FunctionId,
+    is_text: bool,
+    budget: Option<Arc<ResponseBudget>>,
 }
 
 type Answer = Result<Result<Returned, HandlerError>, Box<dyn Any + Send>>;
@@ -189,12 +197,11 @@ impl SteeredWorkers {
                 carried: request.carried.clone(),
                 abandoned: request.abandoned.cloned(),
                 context: request.context.cloned(),
-                record: (request.record).map(|arguments| {
-                    (
-                        arguments.record.clone(),
-                        arguments.function,
-                        arguments.budget.cloned(),
-                    )
+                record: request.record.map(|arguments| OwnedArguments {
+                    record: arguments.record.clone(),
+                    function: arguments.function,
+                    is_text: arguments.is_text,
+                    budget: arguments.budget.cloned(),
                 }),
             },
             reply: reply.clone(),
@@ -268,7 +275,7 @@ impl RunQueue {
             reply,
         }) = self.next()
         {
-            let json = OnceLock::new();
+            let other = OnceLock::new();
             let borrowed = Request {
                 service: &request.service,
                 method: &request.method,
@@ -282,11 +289,12 @@ impl RunQueue {
                 carried: &request.carried,
                 abandoned: request.abandoned.as_ref(),
                 context: request.context.as_ref(),
-                record: (request.record.as_ref()).map(|(record, function, budget)| Arguments {
-                    record,
-                    function: *function,
-                    json: &json,
-                    budget: budget.as_ref(),
+                record: request.record.as_ref().map(|owned| Arguments {
+                    record: &owned.record,
+                    function: owned.function,
+                    is_text: owned.is_text,
+                    other: &other,
+                    budget: owned.budget.as_ref(),
                 }),
             };
             let answer = catch_unwind(AssertUnwindSafe(|| handler.call(&borrowed)));

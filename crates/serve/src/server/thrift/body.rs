@@ -1,10 +1,10 @@
 //! The body of a Thrift reply: calls the handler, and encodes the handler's result as a struct.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use accelflow_accel::rpc::ThriftCall;
-use accelflow_accel::thrift::{FunctionId, Schema};
+use accelflow_accel::thrift::{self, FunctionId, Schema};
 use accelflow_accel::{Job, Record};
 use opentelemetry::Context;
 
@@ -53,7 +53,7 @@ pub(crate) enum Refusal {
 /// struct.
 pub(crate) fn handle(
     shared: &Shared,
-    schema: &Schema,
+    schema: &Arc<Schema>,
     peer: &Peer,
     (call, job): (&ThriftCall, &Job),
     context: Option<&Context>,
@@ -64,7 +64,12 @@ pub(crate) fn handle(
         return Err(Refusal::Rpc(UNKNOWN_METHOD, why));
     };
     let function = call.function;
-    let json = OnceLock::new();
+    let other = OnceLock::new();
+    let of_text = match job.record {
+        Some(_) => None,
+        None => thrift::Record::of_arguments(schema, function, shared.limits()),
+    };
+    let of_text = of_text.map(Record::Thrift);
     let request = Request {
         service: &call.service,
         method: &call.method,
@@ -78,12 +83,17 @@ pub(crate) fn handle(
         carried,
         abandoned: None,
         context,
-        record: job.record.as_ref().map(|record| Arguments {
-            record,
-            function,
-            json: &json,
-            budget: None,
-        }),
+        record: job
+            .record
+            .as_ref()
+            .or(of_text.as_ref())
+            .map(|record| Arguments {
+                record,
+                function,
+                is_text: of_text.is_some(),
+                other: &other,
+                budget: None,
+            }),
     };
     let call = || match shared.dispatch.call(handler, &request)? {
         // A connection's calls are answered in order, so its thread may wait.

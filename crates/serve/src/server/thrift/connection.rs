@@ -40,7 +40,7 @@ use crate::transport::tls::control::Control;
 /// A connection that speaks framed Thrift.
 pub(crate) struct Connection<'s> {
     pub(super) shared: &'s Arc<Shared>,
-    pub(super) schema: &'s Schema,
+    pub(super) schema: &'s Arc<Schema>,
     pub(super) place: &'s Arc<Place>,
     pub(super) stream: Arc<TcpStream>,
     pub(super) peer: PeerAdmission<'s>,
@@ -93,7 +93,7 @@ pub(super) enum Next {
 impl<'s> Connection<'s> {
     pub(crate) fn new(
         shared: &'s Arc<Shared>,
-        schema: &'s Schema,
+        schema: &'s Arc<Schema>,
         (place, stream): (&'s Arc<Place>, Arc<TcpStream>),
         peer: PeerAdmission<'s>,
         greeted: Greeted,
