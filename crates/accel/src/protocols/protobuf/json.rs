@@ -14,7 +14,7 @@ use serde::de::DeserializeSeed;
 use serde_json::ser::{CompactFormatter, Formatter};
 
 use super::shape::{Builder, ShapeId, Shapes};
-use super::{fields, read, scan, sorted, write};
+use super::{any, fields, read, scan, sorted, write};
 use crate::budget::Budget;
 use crate::error::{AccelError, ValueError};
 use crate::json::check_bounds;
@@ -66,7 +66,7 @@ impl MessageKind {
         &self.kind
     }
 
-    fn new(kind: MessageDescriptor) -> MessageKind {
+    pub(super) fn new(kind: MessageDescriptor) -> MessageKind {
         let mut builder = Builder::default();
         let id = builder.add(&kind);
         let (shapes, _) = builder.finish();
@@ -133,12 +133,21 @@ pub(crate) fn from_json(
         ..*limits
     };
     check_bounds(json, &brackets)?;
-    let mut text = serde_json::Deserializer::from_slice(json);
+    let holds_any = kind.shapes.message(kind.id).may_hold_any;
+    let marked = match holds_any && has_empty_object(json) {
+        // Text of another form is refused below.
+        true => sorted::json(&kind.kind, json, (any::EMPTY, any::MARKED)).ok(),
+        false => None,
+    };
+    let mut text = serde_json::Deserializer::from_slice(marked.as_deref().unwrap_or(json));
     // The depth has been checked against the limit in `limits`.
     text.disable_recursion_limit();
     let options = DeserializeOptions::new().deny_unknown_fields(true);
     let read = DynamicMessage::deserialize_with_options(kind.kind.clone(), &mut text, &options);
-    let message = read.map_err(AccelError::from_json)?;
+    let mut message = read.map_err(AccelError::from_json)?;
+    if holds_any {
+        any::unmark(&mut message);
+    }
     text.end().map_err(AccelError::from_json)?;
     limits.check_size("bytes of the protobuf message", message.encoded_len())?;
     let bytes = match kind.exact {
@@ -150,6 +159,16 @@ pub(crate) fn from_json(
     Ok(bytes)
 }
 
+/// Whether `{}` is in JSON text. It may be in a string.
+fn has_empty_object(json: &[u8]) -> bool {
+    let mut opens = false;
+    json.iter().any(|byte| {
+        let closes = opens && *byte == b'}';
+        opens = *byte == b'{' || (opens && byte.is_ascii_whitespace());
+        closes
+    })
+}
+
 /// Like [`message_to_json`].
 pub(super) fn to_json(
     kind: &MessageKind,
@@ -159,11 +178,14 @@ pub(super) fn to_json(
     // The library's tree can be many times as large as the bytes.
     scan::check(&kind.shapes, kind.id, bytes, limits)?;
     let message = DynamicMessage::decode(kind.kind.clone(), bytes);
-    let message = message.map_err(|error| AccelError::BadFrame {
+    let mut message = message.map_err(|error| AccelError::BadFrame {
         what: "protobuf message",
         at: 0,
         why: error.to_string(),
     })?;
+    if kind.shapes.message(kind.id).may_hold_any {
+        any::mark(&mut message);
+    }
     write_json(&message, kind, bytes.len(), limits)
 }
 
@@ -231,7 +253,8 @@ fn write_json(
     }
     match written {
         Ok(()) => match kind.maps {
-            true => sorted::json(&message.descriptor(), &out.bytes).map_err(failed),
+            true => sorted::json(&message.descriptor(), &out.bytes, (any::MARKED, any::EMPTY))
+                .map_err(failed),
             false => Ok(out.bytes),
         },
         Err(_) if out.full => Err(AccelError::TooLarge {

@@ -5,6 +5,7 @@
 //! scalars that are not `optional`, lists and maps) are always written, so that handlers find them.
 //! Maps are ordered by key.
 
+mod any;
 mod fields;
 mod floats;
 mod json;

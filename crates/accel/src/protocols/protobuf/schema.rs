@@ -9,6 +9,7 @@ use prost_reflect::{DescriptorPool, MessageDescriptor};
 use protox::Compiler;
 use protox::file::{ChainFileResolver, File, FileResolver, GoogleFileResolver};
 
+use super::any;
 use super::json::MessageKind;
 use super::shape::Builder;
 use crate::error::AccelError;
@@ -62,6 +63,16 @@ impl Method {
             Role::Request => &self.input,
             Role::Response => &self.output,
         }
+    }
+
+    /// Returns whether the response is any JSON value (`google.protobuf.Value`), of which null is one.
+    pub fn returns_json_value(&self) -> bool {
+        self.output.descriptor().full_name() == "google.protobuf.Value"
+    }
+
+    /// Returns whether the request is any JSON value, of which null is one.
+    pub fn takes_json_value(&self) -> bool {
+        self.input.descriptor().full_name() == "google.protobuf.Value"
     }
 
     /// Whether requests and responses can be records.
@@ -142,7 +153,10 @@ impl Schema {
     /// `packed` of fields. The files that it returns have it.
     fn from_compiler(compiler: &Compiler) -> Result<Schema, ProtoError> {
         let files = compiler.encode_file_descriptor_set();
-        let pool = DescriptorPool::decode(files.as_slice());
+        let pool = DescriptorPool::decode(files.as_slice()).and_then(|mut pool| {
+            any::declare(&mut pool)?;
+            Ok(pool)
+        });
         Schema::from_pool(pool.map_err(|error| ProtoError {
             why: error.to_string(),
         })?)

@@ -18,6 +18,8 @@ use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
+use super::any::ANY;
+
 /// Returns whether a message of this type can contain a map, and whether it can contain a
 /// floating-point number without presence, at any depth. `google.protobuf.Any` can contain any
 /// message, so both are true for it.
@@ -122,27 +124,46 @@ fn encode_message(field: &FieldDescriptor, message: &DynamicMessage, out: &mut V
 }
 
 /// The JSON `text` of a message of type `kind`, with the members of its maps in the order of their
-/// names. In well-known types for arbitrary JSON, all members are in that order.
-pub(super) fn json(kind: &MessageDescriptor, text: &[u8]) -> Result<Vec<u8>, serde_json::Error> {
+/// names. In well-known types for arbitrary JSON, all members are in that order. Each
+/// `google.protobuf.Any` whose text is the first one of `any` gets the second one.
+pub(super) fn json(
+    kind: &MessageDescriptor,
+    text: &[u8],
+    any: (&str, &str),
+) -> Result<Vec<u8>, serde_json::Error> {
     let text: &RawValue = serde_json::from_slice(text)?;
     let mut out = Vec::with_capacity(text.get().len());
-    write_message(kind, text, &mut out)?;
+    write_message(kind, text, any, &mut out)?;
     Ok(out)
+}
+
+/// Whether `text` is `known`, but for white space.
+fn is_text(text: &str, known: &str) -> bool {
+    let mut bytes = text.bytes().filter(|byte| !byte.is_ascii_whitespace());
+    text.len() < known.len() + 64
+        && known.bytes().all(|byte| bytes.next() == Some(byte))
+        && bytes.next().is_none()
 }
 
 fn write_message(
     kind: &MessageDescriptor,
     text: &RawValue,
+    any: (&str, &str),
     out: &mut Vec<u8>,
 ) -> Result<(), serde_json::Error> {
+    if kind.full_name() == ANY && is_text(text.get(), any.0) {
+        out.extend_from_slice(any.1.as_bytes());
+        return Ok(());
+    }
     if kind.full_name().starts_with("google.protobuf.") {
         return write_any(text, out);
     }
     let Members(members) = serde_json::from_str(text.get())?;
     write_object(members, out, |name, value, out| {
         let field = kind.get_field_by_json_name(name);
+        let field = field.or_else(|| kind.get_field_by_name(name));
         match field.as_ref().map(|field| (field, field.kind())) {
-            Some((field, Kind::Message(inner))) => write_field(field, &inner, value, out),
+            Some((field, Kind::Message(inner))) => write_field(field, &inner, value, any, out),
             _ => {
                 out.extend_from_slice(value.get().as_bytes());
                 Ok(())
@@ -155,6 +176,7 @@ fn write_field(
     field: &FieldDescriptor,
     inner: &MessageDescriptor,
     value: &RawValue,
+    any: (&str, &str),
     out: &mut Vec<u8>,
 ) -> Result<(), serde_json::Error> {
     if value.get() == "null" {
@@ -166,7 +188,7 @@ fn write_field(
         members.sort_by(|(a, _), (b, _)| a.cmp(b));
         let values = inner.map_entry_value_field().kind();
         return write_object(members, out, |_, value, out| match &values {
-            Kind::Message(inner) => write_message(inner, value, out),
+            Kind::Message(inner) => write_message(inner, value, any, out),
             _ => {
                 out.extend_from_slice(value.get().as_bytes());
                 Ok(())
@@ -174,8 +196,10 @@ fn write_field(
         });
     }
     match field.is_list() {
-        true => write_list(value, out, |value, out| write_message(inner, value, out)),
-        false => write_message(inner, value, out),
+        true => write_list(value, out, |value, out| {
+            write_message(inner, value, any, out)
+        }),
+        false => write_message(inner, value, any, out),
     }
 }
 

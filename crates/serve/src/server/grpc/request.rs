@@ -8,6 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use accelflow_accel::grpc::GrpcCall;
+use accelflow_accel::protobuf::Method;
 use accelflow_accel::thrift::FunctionId;
 use accelflow_accel::{Call, Codec, Job, Record};
 use accelflow_runtime::trail::{self, Trail};
@@ -320,7 +321,7 @@ impl ReceivedRequest {
         if let Some(span) = &mut span {
             span.add_handler(handled.start, spent);
         }
-        let body = value.and_then(body);
+        let body = value.and_then(|value| self.body(value));
         let replied = body.and_then(|body| self.reply(&handled, body, &mut span));
         if let (Some(_), Some(function)) = (self.terms.due, self.function()) {
             let whole = self.begun.elapsed();
@@ -341,6 +342,31 @@ impl ReceivedRequest {
             answer
         });
         self.emit(span, answer)
+    }
+
+    /// The body of the response with a handler's value.
+    fn body(&self, value: Value) -> Result<Body, Status> {
+        match value {
+            Value::Unfit(why) => {
+                let why = format!("the handler's result cannot be sent: {why}");
+                Err(Status::private(Code::Internal, "bad_result", why))
+            }
+            Value::NoRoom => Err(no_room()),
+            Value::Record(record, bytes) => Ok(Body {
+                bytes: Wiped::new(bytes),
+                record: Some(record),
+            }),
+            // The message without any field, or the value that stands for nothing.
+            Value::Json(value) if value.is_empty() => {
+                let of_null = |method: &Method| method.returns_json_value();
+                let nothing = match self.call.find().is_ok_and(|(_, method)| of_null(method)) {
+                    true => b"null".to_vec(),
+                    false => b"{}".to_vec(),
+                };
+                Ok(Body::json(nothing))
+            }
+            Value::Json(value) => Ok(Body::json(value)),
+        }
     }
 
     fn handle(
@@ -453,24 +479,6 @@ fn returned<T>(called: thread::Result<Result<T, HandlerError>>) -> Result<T, Sta
             ..failed(why)
         }),
         Ok(Err(HandlerError::Declared { field, body })) => Err(declared(&field, &body)),
-    }
-}
-
-/// Returns the body for a handler's value.
-fn body(value: Value) -> Result<Body, Status> {
-    match value {
-        Value::Unfit(why) => {
-            let why = format!("the handler's result cannot be sent: {why}");
-            Err(Status::private(Code::Internal, "bad_result", why))
-        }
-        Value::NoRoom => Err(no_room()),
-        Value::Record(record, bytes) => Ok(Body {
-            bytes: Wiped::new(bytes),
-            record: Some(record),
-        }),
-        // A void method: the message without any field.
-        Value::Json(value) if value.is_empty() => Ok(Body::json(b"{}".to_vec())),
-        Value::Json(value) => Ok(Body::json(value)),
     }
 }
 
