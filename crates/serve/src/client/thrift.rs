@@ -196,16 +196,17 @@ impl Client {
             .sequence
             .fetch_add(1, Ordering::Relaxed)
             .wrapping_add(1);
-        let name = schema
-            .function(id)
-            .map(|function| format!("{}:{}", function.service, function.name));
-        let name = name.unwrap_or_default();
+        // The service that declares the function may have lent it to several others.
+        let owner = match method.split_once('.') {
+            Some((service, _)) => Some(service),
+            None => schema.service_of(id),
+        };
+        let owner = owner.unwrap_or_default();
+        let name = schema.function(id).map(|function| &*function.name);
+        let name = format!("{owner}:{}", name.unwrap_or_default());
         let mut call = ThriftCall::request(schema, &name, self.protocol, sequence)?;
         call.multiplexed = self.multiplexed;
-        if let Some((service, _)) = method.split_once('.') {
-            // The service may have inherited the function from the one that declares it.
-            call.service = service.into();
-        }
+        call.service = owner.into();
         let answered = call.message_type != MessageType::Oneway;
         let request = Request {
             answered,

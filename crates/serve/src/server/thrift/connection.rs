@@ -151,7 +151,15 @@ impl<'s> Connection<'s> {
         let config = &self.shared.config;
         let patience = Some(config.first_byte_timeout.min(config.idle_timeout));
         self.stream.set_read_timeout(patience).map_err(Close::Io)?;
-        let mut first = Some(self.next().map_err(Close::before_anything)?);
+        let first = self.next().map_err(Close::before_anything);
+        if let Err(Close::Malformed(error)) = &first {
+            let bytes = match self.control {
+                Some(_) => self.opened.bytes(),
+                None => self.inbound.bytes(),
+            };
+            self.report_foreign(bytes, error);
+        }
+        let mut first = Some(first?);
         self.has_spoken = true;
         let patience = Some(config.idle_timeout);
         self.stream.set_read_timeout(patience).map_err(Close::Io)?;

@@ -36,7 +36,8 @@ impl Connection<'_> {
     /// Reports why a request cannot be served, and sends the client the reason. The connection ends
     /// if the request has no valid header.
     pub(super) fn refuse(&mut self, frame: &[u8], error: &RunError) -> Result<(), Close> {
-        let header = rpc::read_header(frame, self.shared.limits())?;
+        let header = rpc::read_header(frame, self.shared.limits());
+        let header = header.inspect_err(|error| self.report_foreign(frame, error))?;
         let is_call = matches!(header.message_type, MessageType::Call | MessageType::Oneway);
         let (kind, reason) = match is_call {
             true => kind(error),

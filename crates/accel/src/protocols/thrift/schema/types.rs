@@ -268,6 +268,12 @@ impl Schema {
     /// method of this name.
     pub fn find(&self, name: &str) -> Result<FunctionId, AccelError> {
         if let Some((service, method)) = name.split_once(':') {
+            // Services of included files lend their functions to those of the file itself.
+            if service.contains('.') {
+                let known = one_of(self.services().filter(|name| !name.contains('.')));
+                let name = service.to_owned();
+                return Err(AccelError::UnknownService { name, known });
+            }
             return self.find_in(service, method);
         }
         match self.function_names.get(name).map(Vec::as_slice) {
@@ -291,6 +297,15 @@ impl Schema {
                 })
             }
         }
+    }
+
+    /// Returns the first service of the interface file that has the function `id`, by itself or by
+    /// inheritance; `None` if there is none.
+    pub fn service_of(&self, id: FunctionId) -> Option<&str> {
+        let own = |name: &str| !name.contains('.');
+        let mut services = self.services.iter();
+        let found = services.find(|(name, functions)| own(name) && functions.contains(&id));
+        found.map(|(name, _)| &**name)
     }
 
     /// Returns the index of the function `method` of the service `service`.
