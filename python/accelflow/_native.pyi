@@ -284,7 +284,8 @@ class DeclaredError(AccelflowError):
 
     The arguments of a DeclaredError are a name and the dict of the exception's members. With
     Thrift, the name is that of the exception's field in the function's `throws` clause. With gRPC,
-    it is the name of a status code, and the member `message` is the status's text.
+    it is the name of a status code, the member `message` is the status's text, and `details` a list
+    of its details: dicts with a type as ``@type`` and the fields of a message of that type.
     """
 
 class CallError(AccelflowError):
@@ -298,6 +299,12 @@ class CallError(AccelflowError):
     """The name of the status code of a gRPC call."""
     details: str | None
     """The text of the status, if the service has sent one."""
+    status_details: Sequence[dict[str, Any]]
+    """The details of the status, each with its type as `@type`."""
+    initial_metadata: Sequence[tuple[str, str | bytes]]
+    """The metadata that came before the status of a gRPC call."""
+    trailing_metadata: Sequence[tuple[str, str | bytes]]
+    """The metadata that came with the status of a gRPC call."""
 
 class TraceError(AccelflowError):
     """A trace that cannot be built, registered, linked, read from a file or executed to its end."""
@@ -433,10 +440,11 @@ class GrpcClient:
         cancel: Cancel | None = None,
         idempotent: bool = False,
         scope: Scope | None = None,
-    ) -> Any:
-        """Call `method` (`Service.Method`) with the JSON value `request` and return the response.
+    ) -> tuple[Any, list[tuple[str, str | bytes]], list[tuple[str, str | bytes]]]:
+        """Call `method` (`Service.Method`) with the JSON value `request`.
 
-        Raises CallError for a failed call.
+        Returns (response, initial metadata, trailing metadata), each metadata as pairs of name and
+        value. Raises CallError for a failed call.
         """
     def set_traces(self, traces: Any) -> int:
         """Use other traces for further calls: an `accelflow.own_traces.ClientTraces`.
@@ -815,6 +823,18 @@ class Request:
         """The metadata of a gRPC call, as pairs of name and value; empty for other protocols.
 
         Names are lower case. Values are bytes where the name ends in ``-bin``.
+        """
+    def add_initial_metadata(self, name: str, value: str | bytes) -> None:
+        """Add a value under `name` to the initial metadata of a gRPC response.
+
+        The client receives it before the message or the status. Names are lower case; `value` is
+        bytes if the name ends in ``-bin``, else text. Raises AccelflowError for metadata that is
+        not allowed, and for other protocols.
+        """
+    def add_trailing_metadata(self, name: str, value: str | bytes) -> None:
+        """Add a value under `name` to the trailing metadata of a gRPC response.
+
+        The client receives it with the status. Names and values are as in `add_initial_metadata`.
         """
     def get(self, name: str) -> str | bytes | None:
         """Return the first value of the metadata called `name`; None if the request has none."""

@@ -43,6 +43,7 @@ __all__ = [
     "Connections",
     "DeclaredError",
     "GrpcClient",
+    "GrpcResponse",
     "HttpClient",
     "HttpResponse",
 ]
@@ -250,6 +251,18 @@ class Client(_Kept[_native.Client]):
         return await _cancellable(work)
 
 
+class GrpcResponse(NamedTuple):
+    """The response of a gRPC service: its `value`, and the custom metadata that came with it.
+
+    Initial metadata comes before the message, and trailing metadata with the status. Both are pairs
+    of a name and a value: bytes where the name ends in ``-bin``, else text.
+    """
+
+    value: Any
+    initial_metadata: list[tuple[str, str | bytes]]
+    trailing_metadata: list[tuple[str, str | bytes]]
+
+
 class GrpcClient(_Kept[_native.GrpcClient]):
     """A client of the gRPC service at ``host:port``: calls the unary methods of a `.proto` file.
 
@@ -300,7 +313,8 @@ class GrpcClient(_Kept[_native.GrpcClient]):
 
         `request` and the response are dicts, with Protobuf's JSON mapping
         (docs/server-calls.md#grpc), or for well-known types the values of this mapping, such as
-        text for ``google.protobuf.StringValue``. `metadata` maps names in lower case to text, or
+        text for ``google.protobuf.StringValue``. None is a message without fields, and null for
+        ``google.protobuf.Value``. `metadata` maps names in lower case to text, or
         names that end in ``-bin`` to bytes. `timeout_s` can shorten the client's timeout, and is
         sent to the service. `cancel` can end the call early. With `idempotent`, the call may be
         repeated even if the service may have executed it already, such as after a lost connection.
@@ -308,15 +322,39 @@ class GrpcClient(_Kept[_native.GrpcClient]):
         Raises AccelflowError for invalid metadata, InputError for a setting that is not allowed,
         TypeError and ValueError for a request that JSON cannot express, and CallError for other
         errors. A CallError's `code` is gRPC's name of the status, `details` the service's text, and
-        `executed` tells whether the service may have executed the call. An exception from a signal
+        `executed` tells whether the service may have executed the call. `status_details` are the
+        details of the status (``google.rpc.Status``): a dict for each, with its type as ``@type``
+        and the message's fields, or with the encoded message in base64 as ``value`` if the
+        interface does not have the type. `initial_metadata` and `trailing_metadata` are those of
+        :class:`GrpcResponse`. An exception from a signal
         handler, such as KeyboardInterrupt, cancels the call.
         """
+        return self.call_with_metadata(
+            method,
+            request,
+            metadata=metadata,
+            timeout_s=timeout_s,
+            cancel=cancel,
+            idempotent=idempotent,
+        ).value
+
+    def call_with_metadata(  # noqa: PLR0913 (settings, by name)
+        self,
+        method: str,
+        request: Mapping[str, Any] | Json = None,
+        *,
+        metadata: Metadata | None = None,
+        timeout_s: float | None = None,
+        cancel: _native.Cancel | None = None,
+        idempotent: bool = False,
+    ) -> GrpcResponse:
+        """Call as :meth:`call` does; return the response with the metadata that came with it."""
         _check_call(method, timeout_s, cancel, idempotent=idempotent)
         message: Any = request
-        if request is None or isinstance(request, Mapping):
-            message = dict(request or {})
+        if isinstance(request, Mapping):
+            message = dict(request)
         try:
-            return self._native.call(
+            response = self._native.call(
                 method,
                 message,
                 pairs(metadata),
@@ -326,11 +364,12 @@ class GrpcClient(_Kept[_native.GrpcClient]):
                 scope=current_scope(),
             )
         except CallError as error:
-            if isinstance(message, dict) or error.reason != "bad_json":
+            if message is None or isinstance(message, dict) or error.reason != "bad_json":
                 raise
             # It may hold secrets, so that the refusal shows its type.
             allowed = "must be a mapping, None, or the JSON of the method's well-known type"
             raise refused("type of request", type(request).__name__, allowed) from None
+        return GrpcResponse(*response)
 
     async def call_async(
         self,

@@ -39,7 +39,8 @@ create_exception!(
     AccelflowError,
     "A failed call to another service. `reason` is a stable name of the reason, and `executed` states \
      whether the service may have executed the call: 'no', 'perhaps' or 'yes'. For gRPC, `code` is \
-     the name of the status code, and `details` the text of the status that the service sent, if any."
+     the name of the status code, `details` the text of the status that the service sent, if any, \
+     `status_details` its details, and `initial_metadata` and `trailing_metadata` pairs of name and value."
 );
 
 /// Converts an engine's error to an AccelflowError, with the name of the setting for a [`Refusal`].
@@ -89,5 +90,9 @@ pub(crate) fn set_defaults(py: Python<'_>) -> PyResult<()> {
     class.setattr("reason", "unspecified")?;
     class.setattr("executed", "perhaps")?;
     class.setattr("code", py.None())?;
-    class.setattr("details", py.None())
+    class.setattr("details", py.None())?;
+    for name in ["status_details", "initial_metadata", "trailing_metadata"] {
+        class.setattr(name, pyo3::types::PyTuple::empty(py))?;
+    }
+    Ok(())
 }

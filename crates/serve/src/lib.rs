@@ -62,8 +62,8 @@ pub use accelflow_runtime::{
 };
 pub use client::{
     Address, CLIENT_PARAMETERS, CallError, CallOptions, Cancel, Client, ClientConfig, ClientTraces,
-    Executed, GrpcClient, GrpcRequest, HttpClient, HttpRequest, HttpResponse, PoolCounts,
-    RetryPolicy, TlsTrust, checking,
+    Executed, GrpcClient, GrpcRequest, GrpcResponse, HttpClient, HttpRequest, HttpResponse,
+    PoolCounts, RetryPolicy, TlsTrust, checking,
 };
 pub use config::{
     ARENA_PARAMETERS, ArenaSettings, CONFIG_PARAMETERS, Compression, Config, Control, Execution,
@@ -98,4 +98,5 @@ pub use transport::engine::{Engine, EngineExecutor};
 pub use transport::ensemble::{SocketPeer, SocketTcp};
 pub use transport::grpc::code::Code as GrpcCode;
 pub use transport::grpc::metadata::{MAX_METADATA_BYTES, Metadata, MetadataError, MetadataValue};
+pub use transport::grpc::response::{ReceivedMetadata, ResponseMetadata};
 pub use transport::tls::identity::TlsIdentity;

@@ -6,6 +6,7 @@ use accelflow_accel::AccelError;
 use accelflow_runtime::Failure;
 
 use crate::transport::grpc::code::Code as GrpcCode;
+use crate::transport::grpc::response::ReceivedMetadata;
 
 /// The error of a client's call to a service.
 #[derive(Debug, thiserror::Error)]
@@ -36,6 +37,8 @@ pub enum CallError {
         code: GrpcCode,
         /// The text of the gRPC status.
         message: String,
+        /// The custom metadata of the response, and details of the status.
+        metadata: Box<ReceivedMetadata>,
     },
     /// The service did not process the call, because the service is shutting down or overloaded.
     #[error("{address}: the service did not process the call: {why}")]

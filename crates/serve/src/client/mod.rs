@@ -23,7 +23,7 @@ mod wire;
 pub use cancel::{Cancel, checking};
 pub use config::{Address, CallOptions, ClientConfig, RetryPolicy};
 pub use error::{CallError, Executed};
-pub use grpc::{GrpcClient, GrpcRequest};
+pub use grpc::{GrpcClient, GrpcRequest, GrpcResponse};
 pub use http::{HttpClient, HttpRequest, HttpResponse};
 pub use parameters::CLIENT_PARAMETERS;
 pub use pool::PoolCounts;

@@ -21,6 +21,7 @@ use crate::memory::room::ResponseBudget;
 use crate::memory::wipe::Wiped;
 use crate::scope::{Carried, is_abandoned};
 use crate::transport::grpc::metadata::Metadata;
+use crate::transport::grpc::response::ResponseMetadata;
 
 /// A request that a handler answers. The server's trace for receiving requests, by default the
 /// paper's T1, has decoded it.
@@ -50,6 +51,8 @@ pub struct Request<'a> {
     pub deadline: Option<Instant>,
     /// The custom metadata that the client sent with the call. Empty for Thrift.
     pub metadata: &'a Metadata,
+    /// What the handler adds to the response.
+    pub(crate) response: &'a ResponseMetadata,
     /// The terms and limits that the handler's own calls inherit.
     pub(crate) carried: &'a Carried,
     /// Set when the client no longer waits.
@@ -137,6 +140,12 @@ impl<'a> Request<'a> {
                 None => read_json(self.arguments, seed),
             },
         }
+    }
+
+    /// Returns the metadata of the response, to which the handler can add, also from other threads and if
+    /// it answers later. Only responses of gRPC have metadata.
+    pub fn response(&self) -> ResponseMetadata {
+        self.response.clone()
     }
 
     /// Whether the request is of Thrift, whose `double` may be NaN or infinite. In JSON such a number is the

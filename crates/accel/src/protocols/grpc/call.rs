@@ -119,6 +119,11 @@ impl GrpcCall {
         path.split('/').next().unwrap_or_default()
     }
 
+    /// The interface of the call's method.
+    pub fn schema(&self) -> &Schema {
+        &self.schema
+    }
+
     /// Returns the index of the call's method in the schema, and the method. If
     /// [`GrpcCall::method`] is `None`, looks the method up by [`GrpcCall::path`].
     ///

@@ -16,6 +16,7 @@ mod scan;
 mod schema;
 mod shape;
 mod sorted;
+mod status;
 mod write;
 
 pub use json::{message_from_json, message_to_json};

@@ -8,14 +8,15 @@ use accelflow_accel::{Codec, Record, Settings};
 use accelflow_parameters::{Refusal, system_text};
 use accelflow_serve::{
     Address, CallError as Failed, CallOptions, Cancel, Client, ClientConfig, Executed, Execution,
-    GrpcClient, GrpcRequest, HttpClient, HttpRequest, PoolCounts, RetryPolicy, TlsTrust,
+    GrpcClient, GrpcRequest, HttpClient, HttpRequest, PoolCounts, ReceivedMetadata, RetryPolicy,
+    TlsTrust,
 };
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::bind::serving::load::Load;
 use crate::bind::serving::operations::{PyPools, pools};
-use crate::bind::serving::scope::{PyScope, Value, detached, metadata};
+use crate::bind::serving::scope::{Entries, PyScope, Value, detached, entries, metadata};
 use crate::bind::serving::traces::PyClientTraces;
 use crate::bind::simulation::progress::Progress;
 use crate::convert::{self, Floats};
@@ -42,18 +43,31 @@ fn failure(py: Python<'_>, error: &Failed) -> PyErr {
     set.err().unwrap_or(raised)
 }
 
-/// The exception for a failed gRPC call, with gRPC's code and the text of the service's status.
-fn grpc_failure(py: Python<'_>, error: &Failed) -> PyErr {
+/// The exception for a failed gRPC call of `client`, with gRPC's code, and text, details and metadata
+/// of the service's status.
+fn grpc_failure(py: Python<'_>, client: &GrpcClient, error: &Failed) -> PyErr {
     let raised = failure(py, error);
-    let details = match error {
-        Failed::Status { message, .. } => Some(message),
-        _ => None,
+    let none = ReceivedMetadata::default();
+    let (text, metadata) = match error {
+        Failed::Status {
+            message, metadata, ..
+        } => (Some(message), &**metadata),
+        _ => (None, &none),
     };
-    let value = raised.value(py);
-    let set = value
-        .setattr("code", error.code().name())
-        .and_then(|()| value.setattr("details", details));
-    set.err().unwrap_or(raised)
+    let set = || -> PyResult<()> {
+        let details = client.details_of_status(&metadata.status_details);
+        let details = serde_json::Value::Array(details).to_string();
+        let value = raised.value(py);
+        value.setattr("code", error.code().name())?;
+        value.setattr("details", text)?;
+        value.setattr(
+            "status_details",
+            convert::to_python(py, details.as_bytes())?,
+        )?;
+        value.setattr("initial_metadata", entries(&metadata.initial))?;
+        value.setattr("trailing_metadata", entries(&metadata.trailing))
+    };
+    set().err().unwrap_or(raised)
 }
 
 /// A handle that cancels calls from another thread.
@@ -325,20 +339,6 @@ impl PyClient {
     }
 }
 
-/// A gRPC client (over HTTP/2) of the methods that a `.proto` file declares.
-///
-/// By default, a call executes forms of the traces T9, which sends the request, and T10, which
-/// receives the response.
-#[pyclass(frozen, name = "GrpcClient", module = "accelflow._native")]
-pub(crate) struct PyGrpcClient {
-    inner: GrpcClient,
-}
-
-#[pymethods]
-impl PyGrpcClient {
-    /// Creates a client of the service at `address` (HOST:PORT).
-    ///
-    /// Reads the interface and, if `tls` is given, the certificates. `idempotent` lists the methods
 impl PyClient {
     /// The Python object of the JSON text of a member of the result of `method`.
     fn member<'py>(
@@ -361,6 +361,20 @@ impl PyClient {
     }
 }
 
+/// A gRPC client (over HTTP/2) of the methods that a `.proto` file declares.
+///
+/// By default, a call executes forms of the traces T9, which sends the request, and T10, which
+/// receives the response.
+#[pyclass(frozen, name = "GrpcClient", module = "accelflow._native")]
+pub(crate) struct PyGrpcClient {
+    inner: GrpcClient,
+}
+
+#[pymethods]
+impl PyGrpcClient {
+    /// Creates a client of the service at `address` (HOST:PORT).
+    ///
+    /// Reads the interface and, if `tls` is given, the certificates. `idempotent` lists the methods
     /// that may be called again after a failure; `bounds` limits times, retries and connections.
     /// Raises AccelflowError for a file that cannot be used and for a setting that is not allowed.
     #[new]
@@ -384,9 +398,10 @@ impl PyClient {
         Ok(PyGrpcClient { inner })
     }
 
-    /// Calls `method` (`Service.Method`) with the JSON value `request` and returns the response.
+    /// Calls `method` (`Service.Method`) with the JSON value `request`.
     ///
-    /// Raises CallError for a failed call.
+    /// Returns (response, initial metadata, trailing metadata), each metadata as pairs of name and
+    /// value. Raises CallError for a failed call.
     #[pyo3(signature = (
         method, request, metadata, *, timeout_s=None, cancel=None, idempotent=false, scope=None
     ))]
@@ -401,18 +416,28 @@ impl PyClient {
         cancel: Option<&PyCancel>,
         idempotent: bool,
         scope: Option<&PyScope>,
-    ) -> PyResult<Bound<'py, PyAny>> {
+    ) -> PyResult<(Bound<'py, PyAny>, Entries, Entries)> {
         let options = options(timeout_s, cancel, idempotent)?;
-        let message = convert::from_python(request)?;
+        let message = match request.is_none() && !self.inner.takes_json_value(method) {
+            true => b"{}".to_vec(),
+            false => convert::from_python(request)?,
+        };
         let request = GrpcRequest {
             method,
             message: &message,
             metadata: &self::metadata(&metadata)?,
         };
         let called = detached(py, scope, options, |options| {
-            self.inner.request_with(&request, options)
+            self.inner.respond_with(&request, options)
         })?;
-        convert::to_python(py, &called.map_err(|error| grpc_failure(py, &error))?)
+        let response = called.map_err(|error| grpc_failure(py, &self.inner, &error))?;
+        let value = convert::to_python(py, &response.message)?;
+        let metadata = response.metadata;
+        Ok((
+            value,
+            entries(&metadata.initial),
+            entries(&metadata.trailing),
+        ))
     }
 
     /// Uses other traces for further calls: an `accelflow.own_traces.ClientTraces`.

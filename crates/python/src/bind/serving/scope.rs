@@ -6,7 +6,8 @@ use std::rc::Rc;
 use std::time::Instant;
 
 use accelflow_serve::{
-    CallOptions, Cancel, Metadata, MetadataError, MetadataValue, Request, Scope, checking,
+    CallOptions, Cancel, Metadata, MetadataError, MetadataValue, Request, ResponseMetadata, Scope,
+    checking,
 };
 use pyo3::prelude::*;
 use rustix::process::getpid;
@@ -37,8 +38,32 @@ pub(crate) fn metadata(entries: &[(String, Value)]) -> PyResult<Metadata> {
         Value::Text(text) => metadata.add(name, text),
         Value::Bytes(bytes) => metadata.add_bytes(name, bytes),
     });
-    added.map_err(|error: MetadataError| AccelflowError::new_err(error.to_string()))?;
+    refused(added)?;
     Ok(metadata)
+}
+
+fn refused(added: Result<(), MetadataError>) -> PyResult<()> {
+    added.map_err(|error| AccelflowError::new_err(error.to_string()))
+}
+
+impl Value {
+    fn read(&self) -> MetadataValue<'_> {
+        match self {
+            Value::Text(text) => MetadataValue::Text(text),
+            Value::Bytes(bytes) => MetadataValue::Bytes(bytes.clone()),
+        }
+    }
+}
+
+/// Metadata as pairs of name and value.
+pub(crate) type Entries = Vec<(String, Value)>;
+
+/// Returns the pairs of metadata, in their order.
+pub(crate) fn entries(metadata: &Metadata) -> Entries {
+    let pairs = metadata.iter();
+    pairs
+        .map(|(name, value)| (name.to_owned(), value.into()))
+        .collect()
 }
 
 /// The request that a handler serves: its function, client, deadline and metadata.
@@ -50,6 +75,7 @@ pub(crate) struct PyRequest {
     peer_identities: Vec<String>,
     deadline: Option<Instant>,
     metadata: Metadata,
+    response: ResponseMetadata,
     abandoned: Box<dyn Fn() -> bool + Send + Sync>,
 }
 
@@ -62,6 +88,7 @@ impl PyRequest {
             peer_identities: request.peer_identities.to_vec(),
             deadline: request.deadline,
             metadata: request.metadata.clone(),
+            response: request.response(),
             abandoned: Box::new(request.abandonment()),
         }
     }
@@ -105,11 +132,24 @@ impl PyRequest {
     ///
     /// Names are lower case. Values are bytes where the name ends in ``-bin``.
     #[getter]
-    fn metadata(&self) -> Vec<(String, Value)> {
-        let pairs = self.metadata.iter();
-        pairs
-            .map(|(name, value)| (name.to_owned(), value.into()))
-            .collect()
+    fn metadata(&self) -> Entries {
+        entries(&self.metadata)
+    }
+
+    /// Adds a value under `name` to the initial metadata of a gRPC response.
+    ///
+    /// The client receives it before the message or the status. Names are lower case; `value` is bytes
+    /// if the name ends in ``-bin``, else text. Raises AccelflowError for metadata that is not allowed,
+    /// and for other protocols.
+    fn add_initial_metadata(&self, name: &str, value: Value) -> PyResult<()> {
+        refused(self.response.add_initial(name, &value.read()))
+    }
+
+    /// Adds a value under `name` to the trailing metadata of a gRPC response.
+    ///
+    /// The client receives it with the status. Names and values are as in `add_initial_metadata`.
+    fn add_trailing_metadata(&self, name: &str, value: Value) -> PyResult<()> {
+        refused(self.response.add_trailing(name, &value.read()))
     }
 
     /// Returns the first value of the metadata called `name`; None if the request has none.

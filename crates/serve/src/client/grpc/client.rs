@@ -23,6 +23,7 @@ use serde_json::json;
 use tokio::sync::{mpsc, oneshot};
 
 use super::hub::{self, Counts};
+use super::message::{GrpcRequest, GrpcResponse};
 use super::order::{Answer, Cost, Order, Stage, Ticket};
 use super::setup::{Done, NoJob, Setup};
 use crate::client::cancel::{Cancel, Woken, sleep};
@@ -44,18 +45,6 @@ use crate::transport::engine::Engine;
 use crate::transport::ensemble::{NextCore, ensemble};
 use crate::transport::grpc::code::Code;
 use crate::transport::grpc::metadata::Metadata;
-
-/// A request to call a unary gRPC method.
-#[derive(Clone, Copy, Debug)]
-pub struct GrpcRequest<'a> {
-    /// The name of the method: `package.Service.Method`, or `Service.Method` or `Method` if that is
-    /// unique in the interface.
-    pub method: &'a str,
-    /// The request message, as a JSON object.
-    pub message: &'a [u8],
-    /// The custom metadata that is sent with the call.
-    pub metadata: &'a Metadata,
-}
 
 /// A client of the unary methods of a gRPC service.
 ///
@@ -237,12 +226,43 @@ impl GrpcClient {
         request: &GrpcRequest<'_>,
         options: &CallOptions,
     ) -> Result<Vec<u8>, CallError> {
+        self.respond_with(request, options)
+            .map(|response| response.message)
+    }
+
+    /// Like [`GrpcClient::request_with`], and returns the custom metadata of the response, too.
+    ///
+    /// # Errors
+    /// The errors of [`GrpcClient::call`].
+    pub fn respond_with(
+        &self,
+        request: &GrpcRequest<'_>,
+        options: &CallOptions,
+    ) -> Result<GrpcResponse, CallError> {
         let start = Instant::now();
         let done = self.exchange(request, options);
         let done = done.map_err(unless_answered);
         let label = done.as_ref().err().map_or("ok", CallError::reason);
         self.setup.metrics.call(label, start.elapsed());
         done
+    }
+
+    /// Returns whether the request of `method` is any JSON value (`google.protobuf.Value`), of which null
+    /// is one; false for a method that the interface does not have.
+    pub fn takes_json_value(&self, method: &str) -> bool {
+        let id = self.schema.find(method).ok();
+        let method = id.and_then(|id| self.schema.method(id));
+        method.is_some_and(accelflow_accel::protobuf::Method::takes_json_value)
+    }
+
+    /// Returns the details in a message `google.rpc.Status`, such as
+    /// [`ReceivedMetadata::status_details`], each as the JSON of a `google.protobuf.Any`. The `value` of
+    /// a type that the interface does not have is the encoded message in base64. Empty if the bytes are
+    /// no such message.
+    pub fn details_of_status(&self, status: &[u8]) -> Vec<serde_json::Value> {
+        let limits = &self.setup.settings.limits;
+        let details = self.schema.details_of_status(status, limits);
+        details.unwrap_or_default()
     }
 
     /// Returns the numbers of open connections, idle connections, and calls that wait for a
@@ -261,7 +281,7 @@ impl GrpcClient {
         &self,
         request: &GrpcRequest<'_>,
         options: &CallOptions,
-    ) -> Result<Vec<u8>, CallError> {
+    ) -> Result<GrpcResponse, CallError> {
         let own = Instant::now() + self.setup.config.timeout;
         let given = [options.deadline, current_deadline()];
         let deadline = given.into_iter().flatten().fold(own, Instant::min);
@@ -386,7 +406,7 @@ impl GrpcClient {
         call: &GrpcCall,
         answer: Answer,
         noted: Option<(Duration, Steps)>,
-    ) -> Result<Vec<u8>, CallError> {
+    ) -> Result<GrpcResponse, CallError> {
         let expected = Call::Grpc(call.response(answer.codec));
         let address = || self.setup.name.clone();
         let run = self.setup.run(
@@ -410,7 +430,10 @@ impl GrpcClient {
             let received = (done.steps, done.costs_ns);
             trail::add(begun, chain(call.codec.is_some(), cost, &sent, &received));
         }
-        Ok(done.job.bytes)
+        Ok(GrpcResponse {
+            message: done.job.bytes,
+            metadata: *answer.metadata,
+        })
     }
 
     fn attempt(
@@ -537,6 +560,7 @@ fn unless_answered(error: CallError) -> CallError {
         address,
         code,
         message,
+        ..
     } = &error
     else {
         return error;

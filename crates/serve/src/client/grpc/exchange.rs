@@ -19,6 +19,7 @@ use crate::memory::wipe::Wiped;
 use crate::transport::grpc::code::{Code, message_text};
 use crate::transport::grpc::headers::{ENCODINGS, is_grpc, write_timeout};
 use crate::transport::grpc::message::{append, send_all};
+use crate::transport::grpc::response::ReceivedMetadata;
 
 const USER_AGENT: &str = concat!("grpc-accelflow/", env!("CARGO_PKG_VERSION"));
 
@@ -183,10 +184,12 @@ async fn receive(
     response: Response<RecvStream>,
 ) -> Result<Answer, CallError> {
     let (head, mut body) = response.into_parts();
+    let mut metadata = Box::new(ReceivedMetadata::default());
     // A response that consists only of headers has its status in them.
-    if let Some(failed) = failure(setup, &head.headers) {
+    if let Some(failed) = failure(setup, &head.headers, &metadata) {
         return Err(failed);
     }
+    metadata.before(&head.headers);
     if head.status != StatusCode::OK {
         return Err(of_http(setup, head.status));
     }
@@ -195,6 +198,7 @@ async fn receive(
             address: setup.name.clone(),
             code: Code::Unknown,
             message: "content-type of the response: must be application/grpc".to_owned(),
+            metadata,
         });
     }
     let codec = encoding(setup, &head.headers)?;
@@ -203,9 +207,10 @@ async fn receive(
     let (message, permit) = message?.unwrap_or_default();
     let trailers = body.trailers().await.map_err(|error| lost(setup, &error))?;
     let trailers = trailers.unwrap_or_default();
-    if let Some(failed) = failure(setup, &trailers) {
+    if let Some(failed) = failure(setup, &trailers, &metadata) {
         return Err(failed);
     }
+    metadata.with_status(&trailers);
     if !trailers.contains_key(STATUS) && !head.headers.contains_key(STATUS) {
         return Err(no_response(
             setup,
@@ -220,6 +225,7 @@ async fn receive(
         message,
         codec,
         cost: None,
+        metadata,
         _permit: permit,
     })
 }
@@ -227,13 +233,19 @@ async fn receive(
 const STATUS: &str = "grpc-status";
 
 /// Returns the error for a status that is not OK, if there is a status.
-fn failure(setup: &Setup, headers: &HeaderMap) -> Option<CallError> {
+fn failure(setup: &Setup, headers: &HeaderMap, metadata: &ReceivedMetadata) -> Option<CallError> {
     let code = Code::from_header(headers.get(STATUS)?);
+    if code == Code::Ok {
+        return None;
+    }
     let message = headers.get("grpc-message").map(message_text);
-    (code != Code::Ok).then(|| CallError::Status {
+    let mut metadata = Box::new(metadata.clone());
+    metadata.with_status(headers);
+    Some(CallError::Status {
         address: setup.name.clone(),
         code,
         message: message.unwrap_or_default(),
+        metadata,
     })
 }
 
@@ -251,6 +263,7 @@ fn of_http(setup: &Setup, status: StatusCode) -> CallError {
         address: setup.name.clone(),
         code,
         message: format!("HTTP status {}", status.as_u16()),
+        metadata: Box::default(),
     }
 }
 
@@ -341,6 +354,7 @@ fn lost(setup: &Setup, error: &h2::Error) -> CallError {
             address,
             code: of_reset(reason),
             message: why,
+            metadata: Box::default(),
         },
         // Errors that h2 detects in the response, such as headers beyond the limit.
         (false, _) if error.is_library() => no_response(setup, &why),

@@ -4,7 +4,9 @@ mod client;
 mod connection;
 mod exchange;
 mod hub;
+mod message;
 mod order;
 mod setup;
 
-pub use client::{GrpcClient, GrpcRequest};
+pub use client::GrpcClient;
+pub use message::{GrpcRequest, GrpcResponse};

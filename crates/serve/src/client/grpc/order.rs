@@ -14,6 +14,7 @@ use crate::client::error::CallError;
 use crate::memory::wipe::Wiped;
 use crate::observe::ledger::Tally;
 use crate::transport::grpc::metadata::Metadata;
+use crate::transport::grpc::response::ReceivedMetadata;
 
 /// A call for the client's thread.
 pub(super) struct Order {
@@ -42,6 +43,8 @@ pub(super) struct Answer {
     pub(super) codec: Option<Codec>,
     /// The costs of the call's records, and the wait for its response, if they were measured.
     pub(super) cost: Option<Cost>,
+    /// The custom metadata of the response.
+    pub(super) metadata: Box<ReceivedMetadata>,
     /// The permit for its memory.
     pub(super) _permit: Option<OwnedSemaphorePermit>,
 }

@@ -10,11 +10,10 @@ use std::time::{Duration, Instant};
 use accelflow_accel::grpc::GrpcCall;
 use accelflow_accel::protobuf::Method;
 use accelflow_accel::thrift::FunctionId;
-use accelflow_accel::{Call, Codec, Job, Record};
+use accelflow_accel::{Call, Codec, Job, Limits, Record};
 use accelflow_runtime::trail::{self, Trail};
 use accelflow_runtime::{Conversation, Message, Terms};
 use opentelemetry::Context;
-use serde_json::Value as Json;
 
 use super::caller::StatusCaller;
 use super::status::{Detail, Status};
@@ -40,6 +39,7 @@ use crate::server::tenants::gates::Charge;
 use crate::server::traces::ServerImage;
 use crate::transport::grpc::code::Code;
 use crate::transport::grpc::metadata::Metadata;
+use crate::transport::grpc::response::ResponseMetadata;
 
 /// A request that has been received.
 pub(crate) struct ReceivedRequest {
@@ -62,6 +62,8 @@ pub(crate) struct ReceivedRequest {
     pub(crate) peer: Peer,
     pub(crate) deadline: Option<Instant>,
     pub(crate) metadata: Metadata,
+    /// What the handler adds to the response.
+    pub(crate) response: ResponseMetadata,
     /// Set when the client stops waiting.
     pub(crate) abandoned: Arc<AtomicBool>,
     /// The client, if the ensemble may report errors to it directly.
@@ -123,9 +125,12 @@ impl Later {
             mut unanswered,
             pending,
         } = *self;
-        let value = returned(Ok(pending.await));
+        let called = Ok(pending.await);
         match unanswered.0.take() {
-            Some((request, span, handled)) => request.finish(span, handled, value),
+            Some((request, span, handled)) => {
+                let value = returned(called, &request.call, request.shared.limits());
+                request.finish(span, handled, value)
+            }
             None => Err(given_up()),
         }
     }
@@ -404,11 +409,13 @@ impl ReceivedRequest {
                 other: &json,
                 budget: Some(&self.budget),
             }),
+            response: &self.response,
         };
         let called = catch_unwind(AssertUnwindSafe(|| {
             self.shared.dispatch.call(handler, &request)
         }));
-        returned(called.map(|returned| returned.map(|Returned(made)| made)))
+        let called = called.map(|returned| returned.map(|Returned(made)| made));
+        returned(called, &self.call, self.shared.limits())
     }
 
     fn reply(
@@ -468,7 +475,11 @@ impl ReceivedRequest {
 }
 
 /// Returns the value of a handler, or the status for its error.
-fn returned<T>(called: thread::Result<Result<T, HandlerError>>) -> Result<T, Status> {
+fn returned<T>(
+    called: thread::Result<Result<T, HandlerError>>,
+    call: &GrpcCall,
+    limits: &Limits,
+) -> Result<T, Status> {
     let failed = |why: String| Status::private(Code::Unknown, "handler_failed", why);
     match called {
         Err(_) => Err(failed("the handler panicked".to_owned())),
@@ -478,7 +489,9 @@ fn returned<T>(called: thread::Result<Result<T, HandlerError>>) -> Result<T, Sta
             detail: Detail::Logged(id),
             ..failed(why)
         }),
-        Ok(Err(HandlerError::Declared { field, body })) => Err(declared(&field, &body)),
+        Ok(Err(HandlerError::Declared { field, body })) => {
+            Err(Status::declared(&field, &body, call.schema(), limits))
+        }
     }
 }
 
@@ -501,30 +514,4 @@ fn refused(error: &RunError) -> Status {
         RunError::Set(_) => (Code::Internal, "no_executor"),
     };
     Status::private(code, label, error)
-}
-
-/// The status that a handler has chosen: in gRPC every method may end with every status code.
-fn declared(name: &str, body: &[u8]) -> Status {
-    let bad = |why: String| {
-        let why = format!("the handler's result cannot be sent: {why}");
-        Status::private(Code::Internal, "bad_result", why)
-    };
-    let Some(code) = Code::error_named(name) else {
-        return bad(format!("'{name}' is not an error code of gRPC"));
-    };
-    let members: Option<Json> = serde_json::from_slice(body).ok();
-    let members = members.as_ref().and_then(Json::as_object);
-    let Some(members) = members else {
-        return bad(format!("the details of {name} must be an object"));
-    };
-    if let Some(other) = members.keys().find(|member| *member != "message") {
-        return bad(format!(
-            "the details of {name} have no field '{other}', only 'message'"
-        ));
-    }
-    match members.get("message").unwrap_or(&Json::Null) {
-        Json::Null => Status::new(code, "exception", ""),
-        Json::String(message) => Status::new(code, "exception", message),
-        _ => bad(format!("the 'message' of {name} must be a string")),
-    }
 }

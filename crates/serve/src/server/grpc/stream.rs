@@ -36,6 +36,7 @@ use crate::server::tenants::gates::Passage;
 use crate::transport::grpc::code::{Code, message_header};
 use crate::transport::grpc::headers::ENCODINGS;
 use crate::transport::grpc::message::{append, send_all};
+use crate::transport::grpc::response::{DETAILS, ResponseMetadata, details_header};
 use crate::transport::http2::frames::{Activity, Frames};
 
 /// The streams of one connection, and their shared state. All run on the connection's thread.
@@ -162,7 +163,8 @@ impl Streams {
             }
             Err(Refusal::Grpc(status)) => {
                 metrics.request("", status.label);
-                send_status(&mut respond, &self.for_client(status, parts.uri.path()));
+                let status = self.for_client(status, parts.uri.path());
+                send_status(&mut respond, &status, &ResponseMetadata::default());
                 return;
             }
         };
@@ -171,13 +173,14 @@ impl Streams {
             function: &head.function,
             result: "cancelled",
         };
-        let end = self.obtain(&head, body, &mut respond).await;
+        let added = ResponseMetadata::of_grpc();
+        let end = self.obtain(&head, body, &added, &mut respond).await;
         match end {
             End::Answer(mut answer) => {
                 let answered = answer.recorded.take();
                 let charged =
                     answered.and_then(|recorded| self.charge(*recorded, &head.function, &answer));
-                let sent = self.send(&mut respond, answer).await;
+                let sent = self.send(&mut respond, answer, &added).await;
                 match (sent, charged) {
                     (true, Some((account, answered))) => account.answered(answered),
                     (false, Some((account, answered))) => {
@@ -194,7 +197,10 @@ impl Streams {
                 drop(counting);
                 match status.detail {
                     Detail::Unprocessed => respond.send_reset(Reason::REFUSED_STREAM),
-                    _ => send_status(&mut respond, &self.for_client(status, &head.function)),
+                    _ => {
+                        let status = self.for_client(status, &head.function);
+                        send_status(&mut respond, &status, &added);
+                    }
                 }
                 self.frames.borrow_mut().answered();
             }
@@ -241,6 +247,7 @@ impl Streams {
         &self,
         head: &Head,
         body: RecvStream,
+        added: &ResponseMetadata,
         respond: &mut SendResponse<Bytes>,
     ) -> End {
         let deadline = head
@@ -267,7 +274,7 @@ impl Streams {
                 None => std::future::pending().await,
             }
         };
-        let work = self.work(head, body, deadline, abandoned.clone(), caller);
+        let work = self.work(head, body, added, deadline, abandoned.clone(), caller);
         tokio::select! {
             biased;
             _ = poll_fn(|cx| respond.poll_reset(cx)) => End::Reset,
@@ -288,6 +295,7 @@ impl Streams {
         &self,
         head: &Head,
         body: RecvStream,
+        added: &ResponseMetadata,
         deadline: Option<Instant>,
         abandoned: Arc<AtomicBool>,
         caller: Option<Arc<Mutex<StatusCaller>>>,
@@ -324,6 +332,7 @@ impl Streams {
             peer: self.peer.clone(),
             deadline,
             metadata: head.metadata.clone(),
+            response: added.clone(),
             abandoned,
             caller,
             records,
@@ -460,9 +469,14 @@ impl Streams {
     }
 
     /// Sends a response. Returns whether the client received it in time.
-    async fn send(&self, respond: &mut SendResponse<Bytes>, answer: Answer) -> bool {
+    async fn send(
+        &self,
+        respond: &mut SendResponse<Bytes>,
+        answer: Answer,
+        added: &ResponseMetadata,
+    ) -> bool {
         let patience = self.shared.config.write_timeout;
-        match timeout(patience, send_answer(respond, answer)).await {
+        match timeout(patience, send_answer(respond, answer, added)).await {
             Ok(sent) => sent.is_ok(),
             Err(_) => {
                 respond.send_reset(Reason::CANCEL);
@@ -510,8 +524,13 @@ fn headers() -> Response<()> {
     response
 }
 
-async fn send_answer(respond: &mut SendResponse<Bytes>, answer: Answer) -> Result<(), h2::Error> {
+async fn send_answer(
+    respond: &mut SendResponse<Bytes>,
+    answer: Answer,
+    added: &ResponseMetadata,
+) -> Result<(), h2::Error> {
     let mut response = headers();
+    added.write_initial(response.headers_mut());
     if answer.gzip {
         let gzip = HeaderValue::from_static("gzip");
         response.headers_mut().insert("grpc-encoding", gzip);
@@ -524,16 +543,27 @@ async fn send_answer(respond: &mut SendResponse<Bytes>, answer: Answer) -> Resul
     };
     send_all(&mut stream, Bytes::from_owner(sending), false).await?;
     let mut trailers = HeaderMap::new();
+    added.write_trailing(&mut trailers);
     trailers.insert("grpc-status", Code::Ok.header());
     stream.send_trailers(trailers)
 }
 
-/// Sends a response that consists only of a status.
-fn send_status(respond: &mut SendResponse<Bytes>, status: &Status) {
+/// Sends a response that has a status and no message.
+fn send_status(respond: &mut SendResponse<Bytes>, status: &Status, added: &ResponseMetadata) {
     let mut response = headers();
-    let headers = response.headers_mut();
-    headers.insert("grpc-status", status.code.header());
-    headers.insert("grpc-message", message_header(&status.message));
-    // Sending fails if the stream is gone.
-    let _ = respond.send_response(response, true);
+    let mut of_status = HeaderMap::new();
+    added.write_trailing(&mut of_status);
+    of_status.insert("grpc-status", status.code.header());
+    of_status.insert("grpc-message", message_header(&status.message));
+    if let Some(details) = details_header(&status.details) {
+        of_status.insert(DETAILS, details);
+    }
+    let has_initial = added.write_initial(response.headers_mut());
+    if !has_initial {
+        response.headers_mut().extend(of_status);
+        // Sending fails if the stream is gone.
+        let _ = respond.send_response(response, true);
+    } else if let Ok(mut stream) = respond.send_response(response, false) {
+        let _ = stream.send_trailers(of_status);
+    }
 }

@@ -44,6 +44,7 @@ use crate::scope::Carried;
 use crate::server::thread_scope::ThreadScope;
 use crate::transport::ensemble::NextCore;
 use crate::transport::grpc::metadata::Metadata;
+use crate::transport::grpc::response::ResponseMetadata;
 
 /// The workers of a running server.
 pub(crate) struct SteeredWorkers {
@@ -96,6 +97,7 @@ struct OwnedRequest {
     deadline: Option<Instant>,
     metadata: Metadata,
     carried: Carried,
+    response: ResponseMetadata,
     abandoned: Option<Arc<AtomicBool>>,
     context: Option<Context>,
     record: Option<OwnedArguments>,
@@ -195,6 +197,7 @@ impl SteeredWorkers {
                 deadline: request.deadline,
                 metadata: request.metadata.clone(),
                 carried: request.carried.clone(),
+                response: request.response(),
                 abandoned: request.abandoned.cloned(),
                 context: request.context.cloned(),
                 record: request.record.map(|arguments| OwnedArguments {
@@ -287,6 +290,7 @@ impl RunQueue {
                 deadline: request.deadline,
                 metadata: &request.metadata,
                 carried: &request.carried,
+                response: &request.response,
                 abandoned: request.abandoned.as_ref(),
                 context: request.context.as_ref(),
                 record: request.record.as_ref().map(|owned| Arguments {

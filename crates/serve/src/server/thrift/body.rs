@@ -17,6 +17,7 @@ use crate::server::peer::Peer;
 use crate::server::shared::Shared;
 use crate::transport::grpc::metadata::Metadata;
 
+use crate::transport::grpc::response::ResponseMetadata;
 /// `TApplicationException` types (Apache Thrift).
 pub(crate) const UNKNOWN_METHOD: i32 = 1;
 pub(crate) const INVALID_MESSAGE_TYPE: i32 = 2;
@@ -82,6 +83,7 @@ pub(crate) fn handle(
         metadata: const { &Metadata::new() },
         carried,
         abandoned: None,
+        response: &ResponseMetadata::default(),
         context,
         record: job
             .record

@@ -92,6 +92,11 @@ impl Code {
         known.map_or(Code::Unknown, |(code, _)| *code)
     }
 
+    /// The number of the code in `google.rpc.Status`.
+    pub(crate) fn number(self) -> i32 {
+        self as i32
+    }
+
     pub(crate) fn header(self) -> HeaderValue {
         HeaderValue::from(self as u16)
     }

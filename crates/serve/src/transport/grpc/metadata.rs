@@ -18,7 +18,7 @@ const FIELD: usize = 32;
 const BINARY: &str = "-bin";
 
 /// Written without padding, read with or without.
-const BASE64: GeneralPurpose = GeneralPurpose::new(
+pub(super) const BASE64: GeneralPurpose = GeneralPurpose::new(
     &alphabet::STANDARD,
     GeneralPurposeConfig::new()
         .with_encode_padding(false)
@@ -65,6 +65,9 @@ pub enum MetadataError {
     /// A received value of this name, which ends in `-bin`, is not valid base64.
     #[error("metadata '{0}': must be base64")]
     Base64(String),
+    /// The protocol of the request, such as Thrift, has no metadata for this name.
+    #[error("metadata '{0}': only responses of gRPC have metadata")]
+    NoMetadata(String),
     /// The metadata would have this size in bytes, which is above [`MAX_METADATA_BYTES`].
     #[error(
         "metadata = {0} bytes, including 32 for each field: must be at most {MAX_METADATA_BYTES}"
@@ -169,6 +172,20 @@ impl Metadata {
             metadata.entries.push((name.clone(), value.clone()));
         }
         Ok(metadata)
+    }
+
+    /// The metadata in the headers of a response, without values that are not valid.
+    pub(crate) fn readable(headers: &HeaderMap) -> Metadata {
+        let own = |(name, _): &(&HeaderName, &HeaderValue)| !is_reserved(name);
+        let valid = |(name, value): &(&HeaderName, &HeaderValue)| match is_binary(name) {
+            true => parts(value).all(|part| BASE64.decode(part).is_ok()),
+            false => readable(value).is_some(),
+        };
+        let entries = headers.iter().filter(own).filter(valid);
+        let entries = entries.map(|(name, value)| (name.clone(), value.clone()));
+        Metadata {
+            entries: entries.collect(),
+        }
     }
 
     /// As headers of a request.

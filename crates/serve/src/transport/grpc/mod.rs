@@ -5,4 +5,5 @@ pub(crate) mod code;
 pub(crate) mod headers;
 pub(crate) mod message;
 pub(crate) mod metadata;
+pub(crate) mod response;
 pub(crate) mod traces;
