@@ -869,8 +869,12 @@ class Promise:
     with an error.
     """
 
-    def keep(self, value: Any) -> None:
-        """Answer the request with the value that the coroutine returned."""
+    def keep(self, value: Any, worked_ns: int | None = None) -> None:
+        """Answer the request with the value that the coroutine returned.
+
+        `worked_ns` is the processor time of the coroutine in nanoseconds, for recordings; None if
+        it is not measured.
+        """
     def fail(self, raised: BaseException) -> None:
         """Answer the request with the exception that the coroutine raised."""
     def when_abandoned(self, tell: Callable[[], object]) -> None:

@@ -14,7 +14,7 @@ from typing import Any, Final
 from accelflow import _native
 from accelflow.errors import AccelflowError, CallError, DeclaredError
 from accelflow.log_lines import PrintableLines
-from accelflow.requests import Settled, in_scope
+from accelflow.requests import Settled, Worked, in_scope
 
 __all__ = ["Coroutines", "log_body_failure", "log_failure"]
 
@@ -38,8 +38,12 @@ class Coroutines:
     ends the loop and its thread.
     """
 
-    def __init__(self, server: object) -> None:
-        """Prepare to run coroutines of `server`; there is no thread yet."""
+    def __init__(self, server: object, *, measured: bool = False) -> None:
+        """Prepare to run coroutines of `server`; there is no thread yet.
+
+        If `measured`, promises also receive the processor time of their coroutines.
+        """
+        self._measured = measured
         # The native server may release its handlers, and with them this object, much later than
         # the server itself is released. The program's end needs no end of the loop.
         weakref.finalize(server, self._abandon).atexit = False
@@ -59,14 +63,15 @@ class Coroutines:
         abandoned. Raises AccelflowError once the server has stopped.
         """
         scope = _native.current_scope()
-        answering = in_scope(scope, coroutine)
+        worked = Worked(coroutine) if self._measured else None
+        answering = in_scope(scope, worked or coroutine)
         # Before the lock is taken: a fork that inherits a lock that is held must not wait for it.
         self._process = os.getpid()
         try:
             # The loop begins to end under the same lock, and so runs whatever it is given here.
             with self._lock:
                 loop = self._running()
-                loop.call_soon_threadsafe(_begin, name, answering, promise, scope)
+                loop.call_soon_threadsafe(_begin, name, answering, promise, scope, worked)
         except BaseException:
             answering.close()
             coroutine.close()
@@ -200,18 +205,20 @@ def _begin(
     answering: Coroutine[Any, Any, Settled[Any]],
     promise: _native.Promise,
     scope: _native.Scope | None,
+    worked: Worked[Any] | None,
 ) -> None:
     """Run the coroutine of a request in the current event loop."""
     loop = asyncio.get_running_loop()
     task = loop.create_task(answering)
     promise.when_abandoned(functools.partial(loop.call_soon_threadsafe, task.cancel))
-    task.add_done_callback(functools.partial(_keep, name, promise, scope))
+    task.add_done_callback(functools.partial(_keep, name, promise, scope, worked))
 
 
 def _keep(
     name: str,
     promise: _native.Promise,
     scope: _native.Scope | None,
+    worked: Worked[Any] | None,
     task: asyncio.Task[Settled[Any]],
 ) -> None:
     """Answer a request with the value or the exception of its coroutine."""
@@ -229,7 +236,7 @@ def _keep(
         log_failure(name, raised, scope)
         promise.fail(raised)
     else:
-        promise.keep(value)
+        promise.keep(value, *([] if worked is None else [worked.worked_ns]))
 
 
 def log_failure(name: str, raised: BaseException, scope: _native.Scope | None) -> None:

@@ -11,7 +11,16 @@ takes from a pool, use :func:`within_request`. ::
 
 import functools
 import inspect
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
+import time
+from collections.abc import (
+    Awaitable,
+    Callable,
+    Coroutine,
+    Generator,
+    Iterable,
+    Iterator,
+    Mapping,
+)
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -24,6 +33,7 @@ __all__ = [
     "Metadata",
     "Request",
     "Settled",
+    "Worked",
     "current_scope",
     "in_scope",
     "pairs",
@@ -105,7 +115,41 @@ class Settled(Generic[_T]):
         return cast(_T, self.value)
 
 
-async def in_scope(scope: _native.Scope | None, coroutine: Coroutine[Any, Any, _T]) -> Settled[_T]:
+class Worked(Generic[_T]):
+    """A coroutine with the processor time of its own steps, without the time that it waits.
+
+    `worked_ns` is the time so far, in nanoseconds. Tasks that the coroutine creates, and other
+    threads, are not part of it.
+    """
+
+    def __init__(self, coroutine: Coroutine[Any, Any, _T]) -> None:
+        """Prepare to await `coroutine`."""
+        self.worked_ns = 0
+        self._coroutine = coroutine
+
+    def __await__(self) -> Generator[Any, Any, _T]:
+        """Run the coroutine to its next wait, and so on to its end. Return its result."""
+        step: Callable[[Any], Any] = self._coroutine.send
+        given: Any = None
+        while True:
+            begun = time.thread_time_ns()
+            try:
+                awaited = step(given)
+            except StopIteration as ended:
+                return cast(_T, ended.value)
+            finally:
+                self.worked_ns += time.thread_time_ns() - begun
+            try:
+                given = yield awaited
+                step = self._coroutine.send
+            except GeneratorExit:
+                self._coroutine.close()
+                raise
+            except BaseException as raised:
+                step, given = self._coroutine.throw, raised
+
+
+async def in_scope(scope: _native.Scope | None, coroutine: Awaitable[_T]) -> Settled[_T]:
     """Await a handler's `coroutine` as work for the request `scope`, and return its outcome."""
     _SCOPE.set(scope)
     try:

@@ -163,7 +163,7 @@ class Server:
         )
         with as_input():
             self._native = _native.Server(file_path("interface", interface), settings, _log_error)
-        self._coroutines = Coroutines(self)
+        self._coroutines = Coroutines(self, measured=observability.record)
         self._has_file = is_file(traces)
         self._port: int | None = None
 
@@ -396,8 +396,8 @@ class Server:
         of the most common path of its requests. `base` is the text of another recording: the result
         is then `base`, in which these services replace those of the same names, or are added.
         Record over TLS: without it, connections use traces such as ``T1_plain``, which the
-        simulator does not have. Record handlers that are functions and make their calls themselves:
-        the waits of coroutines count as their work.
+        simulator does not have. Record handlers that make their calls themselves, on their own
+        threads: calls of coroutines are not recorded, and count neither as calls nor as work.
 
         Raises AccelflowError for a function without requests and for a server that does not record
         or is not running, and InputError for values of another type and for names of services that

@@ -24,15 +24,32 @@ use crate::terms::Terms;
 pub struct Trail {
     /// The phases of the work, in order of time.
     pub phases: Vec<TrailPhase>,
+    /// The processor time of application logic on other threads, if it is known.
+    elsewhere: Option<Duration>,
 }
 
 impl Trail {
-    /// Replaces the processor time of application logic by `wall`, the handler's wall time, if the
-    /// handler has started no traces. Such a handler may have let other threads work, whose
-    /// processor time is not known.
+    /// Creates this trail with `spent`, the processor time of application logic on other threads,
+    /// for instance of a coroutine.
+    #[must_use]
+    pub fn with_elsewhere(self, spent: Duration) -> Trail {
+        Trail {
+            elsewhere: Some(spent),
+            ..self
+        }
+    }
+
+    /// Completes the processor time of application logic. If that of other threads is known
+    /// ([`Trail::with_elsewhere`]), it is added to the last phase. Otherwise `wall`, the handler's
+    /// wall time, replaces that of a handler that has started no traces: it may have let other
+    /// threads work, whose processor time is not known.
     #[must_use]
     pub fn or_wall(mut self, wall: Duration) -> Trail {
-        if let [TrailPhase::Cpu(spent)] = self.phases.as_mut_slice() {
+        if let (Some(elsewhere), Some(TrailPhase::Cpu(spent))) =
+            (self.elsewhere, self.phases.last_mut())
+        {
+            *spent += elsewhere;
+        } else if let [TrailPhase::Cpu(spent)] = self.phases.as_mut_slice() {
             *spent = wall;
         }
         self
@@ -194,6 +211,16 @@ pub fn follow<T>(wanted: bool, work: impl FnOnce() -> T) -> (T, Option<Trail>) {
         open.trail
     });
     (done, trail)
+}
+
+/// Notes the processor time `spent` of application logic on other threads in this thread's
+/// [`Trail`], for [`Trail::or_wall`]. Does nothing if this thread records no trail.
+pub fn add_elsewhere(spent: Duration) {
+    OPEN.with_borrow_mut(|open| {
+        if let Some(open) = open {
+            open.trail.elsewhere = Some(spent);
+        }
+    });
 }
 
 /// Adds `chain` (traces that have just run) to this thread's [`Trail`] as a phase. The preceding

@@ -6,6 +6,7 @@ import re
 import urllib.error
 import urllib.parse
 import urllib.request
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -32,6 +33,9 @@ _TIMEOUT_S: Final = 30.0
 
 #: Size limit in bytes of a recording from a server.
 _MAX_BYTES: Final = 64 << 20
+
+#: Begins the reason why a server cannot record a function.
+_NO_REQUESTS: Final = "must have had a request that succeeded"
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
@@ -144,9 +148,10 @@ def record(
     else:
         names = _names(services)
         if address is not None:
-            text = _fetched(address, names)
+            text = _asked(lambda some: _fetched(address, some), names)
         else:
             text = _served(str(source), _settings(**options), names)
+        _warn_of_missing(text, names, base, filled)
     recorded = [service["service"] for service in parse_json(text)["services"]]
     if filled is not None:
         text = completed(text, filled)
@@ -227,9 +232,56 @@ def _served(handlers: str, settings: _Settings, names: dict[str, str]) -> str:
                 err=True,
             )
             stop.wait(settings.seconds)
-            return server.recording(names)
+            return _asked(server.recording, names)
         finally:
             server.stop()
+
+
+def _asked(record: Callable[[dict[str, str]], str], names: dict[str, str]) -> str:
+    """Return the recording of those functions of `names` that have had requests.
+
+    Requests of the others cannot be made up for, and must not cost the recording. `record` returns
+    the recording of all functions that it is given, or raises AccelflowError, as this does if no
+    function has had a request.
+    """
+    try:
+        return record(names)
+    except AccelflowError as error:
+        if _NO_REQUESTS not in str(error):
+            raise
+        kept = {function: name for function, name in names.items() if _has(record, function, name)}
+        if not kept:
+            raise
+    return record(kept)
+
+
+def _has(record: Callable[[dict[str, str]], str], function: str, name: str) -> bool:
+    try:
+        record({function: name})
+    except AccelflowError as error:
+        if _NO_REQUESTS not in str(error):
+            raise
+        return False
+    return True
+
+
+def _warn_of_missing(
+    text: str, names: dict[str, str], base: Path | None, filled: str | None
+) -> None:
+    """Say which functions have had no request, and what the recording has instead."""
+    recorded = {service["service"] for service in parse_json(text)["services"]}
+    others = {
+        service["service"] for service in parse_json(filled or '{"services": []}')["services"]
+    }
+    for function, name in names.items():
+        if name in recorded:
+            continue
+        instead = f"has no {name}" if name not in others else f"has the {name} of --base {base}"
+        click.echo(
+            f"accelflow: warning: --service {function}={name}: had no request that succeeded; the"
+            f" recording {instead}",
+            err=True,
+        )
 
 
 def _check_names(interface: Path, names: dict[str, str]) -> None:

@@ -3,8 +3,9 @@
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use tokio::sync::oneshot;
 
@@ -23,11 +24,16 @@ enum Interest {
     Over,
 }
 
-/// The interest in an answer, shared by both ends of a promise.
+/// The state that both ends of a promise share: the interest in the answer, and its cost.
 #[derive(Clone, Default)]
-pub(crate) struct Waiting(Arc<Mutex<Interest>>);
+pub(crate) struct Waiting(Arc<Mutex<Interest>>, Arc<OnceLock<Duration>>);
 
 impl Waiting {
+    /// Notes the processor time that other threads have used to make the answer.
+    pub(crate) fn worked(&self, spent: Duration) {
+        let _ = self.1.set(spent);
+    }
+
     fn lock(&self) -> MutexGuard<'_, Interest> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -83,6 +89,12 @@ impl Pending {
             receiver,
             wait: AbandonOnDrop(waiting),
         }
+    }
+
+    /// The processor time that other threads have used to make the answer, once that has arrived; `None`
+    /// before, and if it is not known.
+    pub(crate) fn work(&self) -> Arc<OnceLock<Duration>> {
+        self.wait.0.1.clone()
     }
 
     /// Blocks this thread until the answer arrives.

@@ -1,6 +1,7 @@
 //! Promises of answers, for handlers that return before they have the answer.
 
 use std::fmt;
+use std::time::Duration;
 
 use serde::Serialize;
 use tokio::sync::oneshot;
@@ -46,6 +47,12 @@ impl Promise {
     /// [`Request::returns`](crate::Request::returns).
     pub fn returns<T: Serialize + ?Sized>(&self, value: &T) -> Returned {
         returned(self.form.as_ref().map(LaterForm::form), self.size, value)
+    }
+
+    /// States the processor time that other threads have used to make the answer, for recordings. Without
+    /// it, the whole time until the answer counts as work. Call this before [`Promise::keep`].
+    pub fn worked(&self, spent: Duration) {
+        self.waiting.worked(spent);
     }
 
     /// Keeps the promise: sends `answer` to the client. Does nothing if the client no longer waits.

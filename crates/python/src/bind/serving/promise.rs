@@ -2,6 +2,7 @@
 //! `accelflow.server`.
 
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use accelflow_serve::Promise;
 use pyo3::prelude::*;
@@ -9,8 +10,8 @@ use pyo3::types::PyTuple;
 
 use crate::bind::serving::answer::{failure, returned};
 use crate::call::call;
-
 use crate::convert::Floats;
+
 /// The pending response of a request whose handler is a coroutine.
 ///
 /// Only the first answer counts. If the promise is dropped without one, the request is answered
@@ -18,15 +19,15 @@ use crate::convert::Floats;
 #[pyclass(frozen, name = "Promise", module = "accelflow._native")]
 pub(crate) struct PyPromise {
     inner: Mutex<Option<Promise>>,
-}
     floats: Floats,
+}
 
 impl PyPromise {
     pub(crate) fn new(promise: Promise, floats: Floats) -> PyPromise {
         PyPromise {
             inner: Mutex::new(Some(promise)),
-        }
             floats,
+        }
     }
 
     fn take(&self) -> Option<Promise> {
@@ -37,9 +38,14 @@ impl PyPromise {
 
 #[pymethods]
 impl PyPromise {
-    /// Answers the request with the value that the coroutine returned.
-    fn keep(&self, value: &Bound<'_, PyAny>) {
+    /// Answers the request with the value that the coroutine returned. `worked_ns` is the processor
+    /// time of the coroutine in nanoseconds; None if it is not measured.
+    #[pyo3(signature = (value, worked_ns=None))]
+    fn keep(&self, value: &Bound<'_, PyAny>, worked_ns: Option<u64>) {
         if let Some(promise) = self.take() {
+            if let Some(worked_ns) = worked_ns {
+                promise.worked(Duration::from_nanos(worked_ns));
+            }
             let answer = returned(value, self.floats, |value| promise.returns(value));
             promise.keep(Ok(answer));
         }

@@ -159,6 +159,8 @@ struct Handled {
     compressed: bool,
     start: Instant,
     trail: Option<Trail>,
+    /// The processor time of a handler that answers later, if it is known then.
+    work: Option<Arc<OnceLock<Duration>>>,
 }
 
 impl ReceivedRequest {
@@ -310,6 +312,10 @@ impl ReceivedRequest {
             compressed,
             start,
             trail,
+            work: match &made {
+                Ok(Made::Later(pending)) => Some(pending.work()),
+                _ => None,
+            },
         };
         Ok((handled, made))
     }
@@ -336,7 +342,10 @@ impl ReceivedRequest {
             self.shared.dispatch.learn(function, spent);
         }
         let answer = replied.map(|(mut answer, sent)| {
-            if let (Some(records), Some(trail)) = (self.records.take(), handled.trail) {
+            if let (Some(records), Some(mut trail)) = (self.records.take(), handled.trail) {
+                if let Some(spent) = handled.work.as_ref().and_then(|work| work.get()) {
+                    trail = trail.with_elsewhere(*spent);
+                }
                 answer.recorded = Some(Box::new(Recorded {
                     received: handled.received,
                     trail: trail.or_wall(spent),
@@ -400,6 +409,7 @@ impl ReceivedRequest {
             deadline: self.deadline,
             metadata: &self.metadata,
             carried: &carried,
+            response: &self.response,
             abandoned: Some(&self.abandoned),
             context,
             record: job.record.as_ref().map(|record| Arguments {
@@ -409,7 +419,6 @@ impl ReceivedRequest {
                 other: &json,
                 budget: Some(&self.budget),
             }),
-            response: &self.response,
         };
         let called = catch_unwind(AssertUnwindSafe(|| {
             self.shared.dispatch.call(handler, &request)

@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use accelflow_accel::rpc::ThriftCall;
 use accelflow_accel::thrift::{self, FunctionId, Schema};
 use accelflow_accel::{Job, Record};
+use accelflow_runtime::trail;
 use opentelemetry::Context;
 
 use crate::handler::request::{Arguments, Request};
@@ -16,8 +17,8 @@ use crate::scope::Carried;
 use crate::server::peer::Peer;
 use crate::server::shared::Shared;
 use crate::transport::grpc::metadata::Metadata;
-
 use crate::transport::grpc::response::ResponseMetadata;
+
 /// `TApplicationException` types (Apache Thrift).
 pub(crate) const UNKNOWN_METHOD: i32 = 1;
 pub(crate) const INVALID_MESSAGE_TYPE: i32 = 2;
@@ -82,8 +83,8 @@ pub(crate) fn handle(
         deadline: None,
         metadata: const { &Metadata::new() },
         carried,
-        abandoned: None,
         response: &ResponseMetadata::default(),
+        abandoned: None,
         context,
         record: job
             .record
@@ -99,7 +100,14 @@ pub(crate) fn handle(
     };
     let call = || match shared.dispatch.call(handler, &request)? {
         // A connection's calls are answered in order, so its thread may wait.
-        Returned(Made::Later(pending)) => pending.wait(),
+        Returned(Made::Later(pending)) => {
+            let work = pending.work();
+            let answer = pending.wait();
+            if let Some(spent) = work.get() {
+                trail::add_elsewhere(*spent);
+            }
+            answer
+        }
         Returned(Made::Now(value)) => Ok(value),
     };
     let value = match catch_unwind(AssertUnwindSafe(call)) {
