@@ -5,7 +5,7 @@ use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
-use accelflow_accel::tls::{self, CipherSuite, RecordKeys, TlsSession};
+use accelflow_accel::tls::{self, CipherSuite, ContentType, RecordKeys, TlsSession};
 use accelflow_accel::{AccelError, Call, Limits, Session};
 use accelflow_runtime::trail::{Exchange, Exchanges};
 use accelflow_runtime::{Peer, PeerError};
@@ -42,6 +42,8 @@ struct Open {
     peek: RecordKeys,
     /// The number of received records.
     records: u64,
+    /// Whether the gateway has said that it closes the connection.
+    is_closing: bool,
 }
 
 /// A connection to the gateway, opened when it is needed and again after it has failed.
@@ -70,7 +72,7 @@ impl GatewayConnection {
         if self
             .open
             .as_ref()
-            .is_some_and(|open| is_stale(&open.stream))
+            .is_some_and(|open| open.is_closing || is_stale(&open.stream))
         {
             self.open = None;
         }
@@ -114,6 +116,7 @@ impl GatewayConnection {
             session: Some(session),
             peek: keys(records, &incoming)?,
             records,
+            is_closing: false,
         })
     }
 
@@ -141,7 +144,7 @@ impl GatewayConnection {
     /// Reads the records of one message.
     fn read(&mut self) -> io::Result<Vec<u8>> {
         let mut bytes = vec![0; RESTING_BYTES];
-        let (mut used, mut whole) = (0, 0);
+        let (mut used, mut whole, mut last) = (0, 0, 0);
         let mut text = Text::default();
         loop {
             while let Some((length, full)) =
@@ -154,15 +157,17 @@ impl GatewayConnection {
                     text.expected = self.message_length(&bytes[..length])?;
                 }
                 text.records += 1;
+                last = whole;
                 text.bytes += length.saturating_sub(PROTECTION);
                 whole += length;
             }
             if text.records > 0 && text.bytes >= text.expected {
+                let (end, records) =
+                    self.without_goodbye(&bytes[..used], (last, whole), text.records);
                 if let Some(open) = &mut self.open {
-                    open.records += text.records;
+                    open.records += records;
                 }
-                // Bytes beyond the message are unsolicited: Decr refuses them.
-                bytes.truncate(used);
+                bytes.truncate(end);
                 return Ok(bytes);
             }
             if used == bytes.len() {
@@ -177,6 +182,41 @@ impl GatewayConnection {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }
+        }
+    }
+
+    /// The end of a message in `bytes`, and the number of its records, without the alert close_notify
+    /// that the gateway may have sent right after it: the message is valid, and the next one needs
+    /// another connection. `last` is the place of the last whole one of `records` records.
+    fn without_goodbye(
+        &mut self,
+        bytes: &[u8],
+        last: (usize, usize),
+        records: u64,
+    ) -> (usize, u64) {
+        let rest = &bytes[last.1..];
+        let begun = rest.len().min(ALERT_HEAD.len());
+        let Some(open) = &mut self.open else {
+            return (bytes.len(), records);
+        };
+        if begun > 0 && rest.len() < ALERT && rest[..begun] == ALERT_HEAD[..begun] {
+            open.is_closing = true;
+            return (last.1, records);
+        }
+        // Other bytes beyond the message are unsolicited: Decr refuses them.
+        if begun > 0 || records < 2 || last.1 - last.0 != ALERT {
+            return (bytes.len(), records);
+        }
+        open.peek.resume_at(open.records + records - 1);
+        let mut text = Vec::new();
+        let opened = tls::open_first(&mut open.peek, &bytes[last.0..], &mut text);
+        let says = opened.is_ok_and(|(content, _)| content == ContentType::Alert);
+        match says && text.last() == Some(&CLOSE_NOTIFY) {
+            true => {
+                open.is_closing = true;
+                (last.0, records - 1)
+            }
+            false => (bytes.len(), records),
         }
     }
 
@@ -211,6 +251,13 @@ const RESTING_BYTES: usize = 16 * 1024;
 
 /// The overhead of a record: header, content type and tag.
 const PROTECTION: usize = 5 + 1 + 16;
+
+/// The length of a record with an alert, which has two bytes, and the record's header.
+const ALERT: usize = PROTECTION + 2;
+const ALERT_HEAD: [u8; 5] = [23, 3, 3, 0, (ALERT - 5) as u8];
+
+/// The description of an alert that ends a connection without an error (RFC 8446, section 6.1).
+const CLOSE_NOTIFY: u8 = 0;
 
 /// The state of a message while its records arrive.
 #[derive(Default)]

@@ -5,5 +5,6 @@ mod collections;
 mod command;
 mod common;
 mod faults;
+mod goodbye;
 mod own;
 mod sizes;
