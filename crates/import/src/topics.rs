@@ -17,6 +17,8 @@ topics! {
     SHARED_ID = Understood "span ids that a client and its server share, as Zipkin writes them"
         => "the server span is the child of the client span";
 
+    STAGGER = Understood "groups of parallel calls that start one after another"
+        => "the time by which this prolongs the group is application time before it";
     FOLLOWS = Understood "async children: calls that only follow from their parent (FOLLOWS_FROM)"
         => "no response waits for them (`detached`)";
 

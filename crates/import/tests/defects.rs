@@ -145,7 +145,7 @@ const DEFECTS: [Defect; 15] = [
         "guessed",
         "calls that begin after one of several parallel calls",
         1,
-        "T1 10.0 T9|T9 0.0 T9 5.0 T2",
+        "T1 40.0 T9|T9 0.0 T9 5.0 T2",
     ),
 ];
 

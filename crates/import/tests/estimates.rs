@@ -232,3 +232,53 @@ fn what_is_left_out_is_counted_for_each_request() {
     let half = "calls that state the size of one of their two messages only";
     assert_eq!(count(&found, "dropped", half), 64 * 5);
 }
+
+/// The time from the start of a path to its end, if its waits are constant and its calls are not
+/// simulated: its application times and the longest waits of each phase.
+fn response_us(path: &Value) -> f64 {
+    let wait = |chain: &Value| {
+        let waited = chain.get("detached").is_none().then_some(&chain["waits"]);
+        let mut waits = waited.and_then(Value::as_object).into_iter().flatten();
+        waits
+            .find_map(|(_, wait)| wait["constant_us"].as_f64())
+            .unwrap_or(0.0)
+    };
+    let phase = |phase: &Value| {
+        let one = std::slice::from_ref(phase);
+        let chains = phase["parallel"].as_array().map_or(one, Vec::as_slice);
+        let longest = chains.iter().map(wait).fold(0.0, f64::max);
+        phase["cpu_us"].as_f64().unwrap_or(longest)
+    };
+    path.as_array().unwrap().iter().map(phase).sum()
+}
+
+#[test]
+fn parallel_calls_that_start_one_after_another_keep_the_response_time() {
+    let same = "1 1 - front Home server 0 1800 rpc.system=x
+                1 2 1 front Fetch client 100 1100 rpc.system=x
+                1 3 1 front Fetch client 300 1300 rpc.system=x
+                1 4 1 front Fetch client 700 1700 rpc.system=x";
+    // The last call is the shortest.
+    let other = same
+        .replace("Fetch client 700 1700", "Last client 700 1700")
+        .replace("Fetch client 300 1300", "Middle client 300 1650");
+    let sent = "1 1 - front Home server 0 1800 rpc.system=x
+                1 2 1 front Log client 100 110 rpc.system=x accelflow.detached=true
+                1 3 1 front Fetch client 300 1700 rpc.system=x";
+    let what = "groups of parallel calls that start one after another";
+    for (text, groups) in [(same, 1), (&other, 1), (sent, 0)] {
+        let found = imported(text);
+        let path = &found.workload["services"][0]["path"];
+        assert!((response_us(path) - 1800.0).abs() < 1e-6, "{path:#}");
+        assert_eq!(count(&found, "understood", what), groups);
+    }
+    // Calls that start together need no time between their starts, nor do marked ones.
+    let together = same
+        .replace("300 1300", "100 1300")
+        .replace("700 1700", "100 1700");
+    assert_eq!(count(&imported(&together), "understood", what), 0);
+    let marked = format!("{same}\n1 5 1 front logic internal 0 90 accelflow.application=true");
+    let found = imported(&marked);
+    assert_eq!(count(&found, "understood", what), 0);
+    assert_eq!(found.workload["services"][0]["path"][1]["cpu_us"], 90.0);
+}

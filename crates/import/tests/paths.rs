@@ -27,7 +27,8 @@ const SHOP: &str = "
 #[test]
 fn calls_become_chains_in_sequence_and_at_once() {
     let shop = imported(SHOP);
-    let expected = "T1 50.0 T9>Stock|T11 50.0 T9 100.0 T2";
+    // The calls at once start 10 us apart, and the later one ends last.
+    let expected = "T1 60.0 T9>Stock|T11 50.0 T9 100.0 T2";
     assert_eq!(path(&shop, "Checkout"), expected);
     assert_eq!(path(&shop, "Stock"), "T1 10.0 T4 50.0 T2");
     assert_eq!(count(&shop, "understood", "requests"), 4);
@@ -87,7 +88,7 @@ fn rates_are_those_of_requests_that_no_request_makes() {
 fn a_share_of_application_time_can_be_given() {
     let bytes = jaeger(&lines(SHOP));
     let half = import(Kind::Jaeger, bytes.as_bytes(), r#"{"app_share": 0.5}"#).unwrap();
-    let expected = "T1 25.0 T9>Stock|T11 25.0 T9 50.0 T2";
+    let expected = "T1 30.0 T9>Stock|T11 25.0 T9 50.0 T2";
     assert_eq!(path(&half, "Checkout"), expected);
 }
 

@@ -32,7 +32,8 @@ pub(super) struct Miss {
 pub(super) struct Path {
     /// The calls of each step, in an order that does not depend on time.
     pub(super) steps: Vec<Vec<Item>>,
-    /// Times before, between and after the steps in ns: one more than there are steps.
+    /// Times before, between and after the steps in ns: one more than there are steps. The time by
+    /// which later starts of parallel calls prolong a step is in the one before it.
     pub(super) gaps_ns: Vec<u64>,
     /// Whether spans that are marked as application logic give these times.
     pub(super) marked: bool,
@@ -74,11 +75,17 @@ pub(super) fn path(
         let handled = if ends { 0 } else { errors.count() as u64 };
         findings.count_many(&topics::HANDLED, handled, || place.to_owned())?;
     }
+    let gaps_ns = match marked {
+        true => marked_gaps(request, &steps),
+        false => {
+            let staggered = steps.iter().filter(|step| step.stagger_ns() > TOLERANCE_NS);
+            let count = staggered.count() as u64;
+            findings.count_many(&topics::STAGGER, count, || place.to_owned())?;
+            gaps(request, &steps)
+        }
+    };
     Ok(Path {
-        gaps_ns: match marked {
-            true => marked_gaps(request, &steps),
-            false => gaps(request, &steps),
-        },
+        gaps_ns,
         marked,
         steps: steps.into_iter().map(Step::ordered).collect(),
         failed,
@@ -204,6 +211,18 @@ impl Step {
         }
     }
 
+    /// How much longer the step takes than the longest of its calls, since they start one after
+    /// another.
+    fn stagger_ns(&self) -> u64 {
+        if self.only().is_some() {
+            return 0;
+        }
+        let waited = self.items.iter().filter(|item| !item.call.detached);
+        let longest = waited.map(|item| item.wait_ns).max().unwrap_or(0);
+        let whole = self.ends_ns.1.saturating_sub(self.start_ns);
+        whole.saturating_sub(longest)
+    }
+
     fn ordered(mut self) -> Vec<Item> {
         self.items
             .sort_by_key(|item| (item.call.class, item.call.target, item.call.detached));
@@ -306,12 +325,13 @@ fn marked_gaps(request: &Request, steps: &[Step]) -> Vec<u64> {
     gaps
 }
 
-/// The times before, between and after `steps`.
+/// The times before, between and after `steps`. Parallel chains of a workload begin together, so
+/// what the starts of a step's calls take is in the time before it.
 fn gaps(request: &Request, steps: &[Step]) -> Vec<u64> {
     let mut from = request.start_ns;
     let mut gaps = Vec::with_capacity(steps.len() + 1);
     for step in steps {
-        gaps.push(step.start_ns.saturating_sub(from));
+        gaps.push(step.start_ns.saturating_sub(from) + step.stagger_ns());
         from = from.max(step.ends_ns.1);
     }
     gaps.push(request.end_ns.saturating_sub(from));
