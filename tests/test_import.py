@@ -341,7 +341,22 @@ def test_invocations_of_2021_become_functions() -> None:
         *("start_us,rate_rps", "0,0.0166667", "60000000,0", "120000000,0.0166667"),
         "180000000,0.0111111",
     ]
-    assert counts(report, "dropped") == {"durations that are negative or no number": 2}
+    assert counts(report, "dropped") == {
+        "durations that are negative, of over 100 years or no number": 2
+    }
+
+
+def test_one_long_invocation_of_2021_does_not_prolong_the_trace(tmp_path: Path) -> None:
+    # An hour with an invocation each minute, in which one ends that began 31 years before.
+    ends = "".join(f"a,f,{60 * minute + 30},0.5\n" for minute in range(60))
+    path = table(tmp_path, f"app,func,end_timestamp,duration\n{ends}a,f,1800,1e9\n")
+    report = Report("azure-functions")
+    found = import_azure([path], report, AzureOptions())
+    (service,) = found.tree["services"]
+    assert service["rate_rps"] == pytest.approx(61 / 3600, rel=1e-5)
+    assert service["app_us"] == 500_000
+    what = "invocations that began before the minute in which the first of all ended"
+    assert report.count("understood", what) == 1
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,8 @@
 //! The meaning of the attributes of spans. An attribute is found by its old or new name in
 //! OpenTelemetry, or by its name in OpenTracing.
 
+use std::num::IntErrorKind;
+
 use crate::names::{Name, Names};
 use crate::span::{Facts, Kind, Protocol, Store};
 use crate::words::{access_of_words, store_of_word};
@@ -52,6 +54,19 @@ impl Value {
             }
             Value::Text(text) => text.parse().ok(),
             _ => None,
+        }
+    }
+
+    /// The value as a whole number of any size; the largest one beyond 128 bits.
+    pub(crate) fn wide(&self) -> Option<i128> {
+        match self {
+            // The conversion takes the nearest number.
+            Value::Float(number) if number.fract() == 0.0 => Some(*number as i128),
+            Value::Text(text) => match text.parse::<i128>() {
+                Err(error) if *error.kind() == IntErrorKind::PosOverflow => Some(i128::MAX),
+                number => number.ok(),
+            },
+            _ => self.int().map(i128::from),
         }
     }
 

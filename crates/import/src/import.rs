@@ -112,6 +112,7 @@ pub fn import_streams<R: Read + 'static>(
     if analysis.operations.is_empty() {
         return Err(nothing(&origin, &findings));
     }
+    let (analysis, names) = analysis.settled(&names, &mut findings)?;
     let share = sampling_share(sampling, options, &mut findings);
     say_assumptions(options, &mut findings);
     let mut made = document(analysis, &names, &mut findings, options, share)?;

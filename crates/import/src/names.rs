@@ -13,6 +13,16 @@ pub(crate) struct Names {
     texts: Vec<Box<str>>,
 }
 
+/// The new numbers of names, by their old ones.
+#[derive(Debug)]
+pub(crate) struct Renumbered(Vec<Name>);
+
+impl Renumbered {
+    pub(crate) fn of(&self, name: Name) -> Name {
+        self.0.get(name.0 as usize).copied().unwrap_or(Name::OTHER)
+    }
+}
+
 /// The largest number of names: operations with an identifier in their name would otherwise fill
 /// memory.
 const MOST: usize = 65_536;
@@ -54,6 +64,19 @@ impl Names {
         self.texts.push(text.into());
         self.numbers.insert(text.into(), number);
         Name(number)
+    }
+
+    /// The same names in the order of their texts, and the new number of each old one. Numbers are
+    /// given in the order in which names are met, which the order of the files decides.
+    pub(crate) fn in_order(&self) -> (Names, Renumbered) {
+        let mut names = Names::new();
+        let mut texts: Vec<&str> = self.texts.iter().map(|text| &**text).collect();
+        texts.sort_unstable();
+        for text in texts {
+            names.of(text);
+        }
+        let new = self.texts.iter().map(|text| names.of(text)).collect();
+        (names, Renumbered(new))
     }
 
     pub(crate) fn text(&self, name: Name) -> &str {

@@ -64,7 +64,7 @@ topics! {
 
     TWICE = Dropped "duplicate span ids: equal spans" => "one of them is kept";
     DUPLICATE = Dropped "duplicate span ids: different spans" => "the first is kept";
-    INCOMPLETE = Dropped "spans without a trace, an id or a start" => "left out";
+    INCOMPLETE = Dropped "spans without a trace, an id, a start or an end" => "left out";
     CYCLE = Dropped "cycles: spans that are their own ancestors" => "left out";
     ORPHANS = Dropped "missing parents of spans that serve no call"
         => "left out: they belong to no request";
@@ -86,6 +86,6 @@ topics! {
         => "they count in the rates of the kept shapes, as `rates` asks";
     RARE = Dropped "requests from outside with less common sequences of calls (shapes)"
         => "left out; `shapes` sets how many sequences per operation are kept";
-    TIME_RANGE = Dropped "spans whose times do not fit 64 bits of nanoseconds"
+    TIME_RANGE = Dropped "spans with times of 2^63 ns (in the year 2262) or later"
         => "left out; Jaeger's times must be in microseconds, OTLP's in nanoseconds";
 }

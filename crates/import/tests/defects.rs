@@ -127,7 +127,7 @@ const DEFECTS: [Defect; 15] = [
         "understood",
         "async children: calls that only follow from their parent (FOLLOWS_FROM)",
         2,
-        "T1 20.0 T9|T9>Send~*2 40.0 T2",
+        "T1 20.0 T9>Send~*2|T9 40.0 T2",
     ),
     (
         "1 1 - shop Buy server 10 100 rpc.system=x

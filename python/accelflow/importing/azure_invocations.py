@@ -33,7 +33,10 @@ class Invocations:
         self._minutes: dict[str, Counter[int]] = {}
         self._durations: dict[str, Quantiles] = {}
         self._held = 0
-        self._first, self._last = _NEVER, -_NEVER
+        self._last = -_NEVER
+        #: The minute in which the first of all invocations ended: the table does not have all that
+        #: began before it.
+        self._first = _NEVER
 
     def read(self, table: CsvTable) -> None:
         """Add the invocations in `table`, in any order.
@@ -60,15 +63,16 @@ class Invocations:
                 continue
             if duration_s is None or duration_s < 0 or duration_s > _LATEST_S:
                 self.report.dropped(
-                    "durations that are negative or no number", "left out", row.place
+                    "durations that are negative, of over 100 years or no number",
+                    "left out",
+                    row.place,
                 )
                 continue
             if duration_s == 0:
                 self.report.guessed("durations of 0 s", "taken for 0.5 ms", row.place)
-            if end_s < duration_s:
-                self.report.understood("invocations that began before the trace")
             self.report.understood("invocations")
             minute = int((end_s - duration_s) // 60)
+            self._first = min(self._first, int(end_s // 60))
             self._add(f"{app}.{func}" if app else func, minute, 1e3 * (duration_s or 5e-4))
 
     def _add(self, name: str, minute: int, duration_ms: float) -> None:
@@ -82,11 +86,19 @@ class Invocations:
                 " pairs of a function and a minute in which it ran",
             )
         minutes[minute] += 1
-        self._first, self._last = min(self._first, minute), max(self._last, minute)
+        self._last = max(self._last, minute)
         self._durations.setdefault(name, Quantiles()).add(duration_ms)
 
     def totals(self) -> Mapping[str, int]:
         """Return the number of invocations of each function."""
+        early = sum(
+            count
+            for minutes in self._minutes.values()
+            for minute, count in minutes.items()
+            if minute < self._first
+        )
+        what = "invocations that began before the minute in which the first of all ended"
+        self.report.convention(what, "counted in that minute, the table's first", early)
         return {name: minutes.total() for name, minutes in self._minutes.items()}
 
     def has_minutes(self, function: str) -> bool:
@@ -96,13 +108,17 @@ class Invocations:
     def minutes(self, function: str) -> Mapping[int, int]:
         """Return the invocations of `function` by minute, for minutes that have any.
 
-        Minute 0 has the first invocation of any function.
+        Minute 0 is that in which the first invocation of any function ended. Invocations that began
+        earlier count in it.
         """
-        return {minute - self._first: n for minute, n in self._minutes[function].items()}
+        found: Counter[int] = Counter()
+        for minute, count in self._minutes[function].items():
+            found[max(minute - self._first, 0)] += count
+        return found
 
     def length(self) -> int:
-        """Return the number of minutes from the first to the last invocation, both included."""
-        return self._last - self._first + 1
+        """Return the number of minutes from the first end to the last begin, both included."""
+        return max(self._last - self._first, 0) + 1
 
     def duration_ms(self, function: str, kind: str) -> float | None:
         """Return the median or mean duration of `function` in ms.

@@ -74,6 +74,33 @@ impl Analysis {
         Ok(())
     }
 
+    /// The analysis of the whole data set, which does not depend on the order of its traces: names are
+    /// numbered by their texts, and calls without a server span have the operation that answers other
+    /// calls of the same name, if it is the only one. Returns the names, too.
+    ///
+    /// # Errors
+    /// [`ImportError::Strict`] for a guess if the options refuse guesses.
+    pub(crate) fn settled(
+        mut self,
+        names: &Names,
+        findings: &mut Findings,
+    ) -> Result<(Analysis, Names), ImportError> {
+        let (names, new) = names.in_order();
+        let renumbered = |method: Method| (new.of(method.0), new.of(method.1));
+        let mut guessed = Vec::new();
+        for (method, mut operation) in std::mem::take(&mut self.operations) {
+            let answers = |asked| self.callees.of(method.0, asked);
+            let counts = operation.settle(answers, renumbered);
+            guessed.push((renumbered(method), counts));
+            self.operations.insert(renumbered(method), operation);
+        }
+        guessed.sort();
+        for (count, place) in guessed.into_iter().flat_map(|(_, counts)| counts) {
+            findings.count_many(&topics::CALLEE, count, || place.clone())?;
+        }
+        Ok((self, names))
+    }
+
     /// The time in which requests arrived from outside; `None` if they started at the same time.
     /// A called request starts when its caller asks, so it shows nothing about arrivals.
     pub(crate) fn window(&self) -> Option<Window> {

@@ -30,6 +30,8 @@ pub(super) struct Call {
     pub(super) class: Class,
     /// The target: the operation that answers, or the client's own name for it.
     pub(super) target: Method,
+    /// The client's own name for the target.
+    pub(super) asked: Method,
     /// Whether `target` is an operation of the file.
     pub(super) answered: bool,
     /// Whether it is detached: nothing waits for it.
@@ -65,9 +67,10 @@ struct Timed {
     detached: bool,
 }
 
-/// The target of the calls of each name so far; `None` if there are several targets.
+/// The operation that answers the calls of each service by each name of its own, if their server
+/// spans show it; `None` if there are several.
 #[derive(Debug, Default)]
-pub(super) struct CalleesByName(HashMap<(Name, Name, Name), Option<Method>>);
+pub(super) struct CalleesByName(HashMap<(Name, Method), Option<Method>>);
 
 /// Times closer than this are equal: Jaeger cuts them to microseconds.
 pub(super) const TOLERANCE_NS: u64 = 1_000;
@@ -174,7 +177,8 @@ impl Finder<'_> {
         };
         Ok(Call {
             class,
-            target: (client_side(span), span.operation),
+            target: client_side(span),
+            asked: client_side(span),
             answered: false,
             detached,
             start_ns,
@@ -199,22 +203,19 @@ impl Finder<'_> {
         }
         let callee = server.map(|server| self.tree.spans[server]);
         let class = self.class(&span, callee.as_ref())?;
-        let seen = callee.map(|callee| (callee.service, callee.operation));
-        let method = match class {
-            Class::Rpc | Class::Http => {
-                let key = (span.service, span.operation, span.facts.peer);
-                let known = self.callees.of(key, seen);
-                if seen.is_none() && known.is_some() {
-                    self.count(&topics::CALLEE)?;
-                }
-                seen.or(known)
-            }
+        let seen = match class {
+            Class::Rpc | Class::Http => callee.map(|callee| (callee.service, callee.operation)),
             _ => None,
         };
+        let asked = client_side(&span);
+        if let Some(seen) = seen {
+            self.callees.record(request.service, asked, seen);
+        }
         Ok(Call {
             class,
-            target: method.unwrap_or((client_side(&span), span.operation)),
-            answered: method.is_some(),
+            target: seen.unwrap_or(asked),
+            asked,
+            answered: seen.is_some(),
             detached,
             start_ns,
             end_ns,
@@ -242,6 +243,7 @@ impl Finder<'_> {
         Ok(Call {
             class: self.class(&span, Some(&span))?,
             target: (span.service, span.operation),
+            asked: (span.service, span.operation),
             answered: true,
             detached: free,
             start_ns,
@@ -341,24 +343,25 @@ impl Finder<'_> {
     }
 }
 
-/// The other side of a call as its client names it; the client itself if it does not.
-fn client_side(span: &Span) -> Name {
+/// The target of a call as its client names it, or the client itself if it does not, and the
+/// operation.
+fn client_side(span: &Span) -> Method {
     match span.facts.peer {
-        Name::NONE => span.service,
-        peer => peer,
+        Name::NONE => (span.service, span.operation),
+        peer => (peer, span.operation),
     }
 }
 
 impl CalleesByName {
-    /// Records the target of a call; without one, returns the only target of calls of its name.
-    fn of(&mut self, key: (Name, Name, Name), seen: Option<Method>) -> Option<Method> {
-        let Some(seen) = seen else {
-            return self.0.get(&key).copied().flatten();
-        };
-        let known = self.0.entry(key).or_insert(Some(seen));
-        if *known != Some(seen) {
+    fn record(&mut self, caller: Name, asked: Method, answered: Method) {
+        let known = self.0.entry((caller, asked)).or_insert(Some(answered));
+        if *known != Some(answered) {
             *known = None;
         }
-        Some(seen)
+    }
+
+    /// The only operation that answers the calls `asked` of the service `caller`.
+    pub(super) fn of(&self, caller: Name, asked: Method) -> Option<Method> {
+        self.0.get(&(caller, asked)).copied().flatten()
     }
 }

@@ -243,6 +243,13 @@ impl Item {
     }
 }
 
+/// Whether both calls are of one target, or may be: an attempt without a server span is known by its
+/// client's name only.
+fn is_same(first: &Call, second: &Call) -> bool {
+    let by_name = !first.answered || !second.answered;
+    first.target == second.target || (by_name && first.asked == second.asked)
+}
+
 /// Makes one step of a failed call and the same call again. Returns the time between them.
 fn fold_retries(steps: &mut Vec<Step>) -> u64 {
     let mut at = 1;
@@ -250,8 +257,7 @@ fn fold_retries(steps: &mut Vec<Step>) -> u64 {
     while at < steps.len() {
         let pair = steps[at - 1].only().zip(steps[at].only());
         let again = pair.filter(|(first, second)| {
-            let same =
-                (first.call.class, first.call.target) == (second.call.class, second.call.target);
+            let same = first.call.class == second.call.class && is_same(&first.call, &second.call);
             let waited = !first.call.detached && !second.call.detached;
             same && waited && first.call.facts.error
         });

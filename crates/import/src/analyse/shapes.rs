@@ -2,6 +2,7 @@
 //! of each shape.
 
 use std::cmp::Reverse;
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 
 use super::calls::{Class, Request};
@@ -73,6 +74,8 @@ pub(crate) struct ItemStats {
     /// Whether it is detached: nothing waits for it.
     pub(crate) detached: bool,
     pub(crate) count: u64,
+    /// Calls of services without a server span.
+    unanswered: u64,
     pub(crate) wait_ns: Sample,
     pub(crate) hit: Share,
     pub(crate) misses: u64,
@@ -178,6 +181,42 @@ impl Operation {
         freed
     }
 
+    /// Gives each call its final target: the numbers of names by `renumbered`, and first the operation
+    /// that `answers` finds for calls without a server span. Shapes that are alike then become one.
+    /// Returns the number of these calls of each shape, with a trace that has one.
+    pub(super) fn settle(
+        &mut self,
+        answers: impl Fn(Method) -> Option<Method>,
+        renumbered: impl Fn(Method) -> Method,
+    ) -> Vec<(u64, String)> {
+        let mut found = Vec::new();
+        // In the order of the keys, so that equal files give equal results.
+        let old: BTreeMap<ShapeKey, Shape> = std::mem::take(&mut self.shapes).into_iter().collect();
+        for ((_, failed), mut shape) in old {
+            let mut count = 0;
+            for item in shape.steps.iter_mut().flatten() {
+                if item.unanswered > 0
+                    && let Some(target) = answers(item.target)
+                {
+                    count += item.unanswered;
+                    (item.target, item.answered) = (target, true);
+                }
+                item.target = renumbered(item.target);
+            }
+            found.push((count, shape.place.clone()));
+            for step in &mut shape.steps {
+                step.sort_by_key(ItemStats::key);
+            }
+            match self.shapes.entry((shape.keys(), failed)) {
+                Entry::Occupied(mut same) => same.get_mut().merge(&shape, shape.gaps_ns.len()),
+                Entry::Vacant(free) => {
+                    free.insert(shape);
+                }
+            }
+        }
+        found
+    }
+
     /// Whether shapes were dropped, so that their number is not known.
     pub(crate) fn forgets(&self) -> bool {
         self.forgets
@@ -198,7 +237,8 @@ impl Operation {
         whole.sort_by_key(|shape| Reverse(shape.requests));
         for shape in ended {
             match whole.iter_mut().find(|other| shape.begins(other)) {
-                Some(other) => other.merge(&shape),
+                // The gap after the last step is that of reporting the error, not one of the path.
+                Some(other) => other.merge(&shape, shape.steps.len()),
                 None => whole.push(shape),
             }
         }
@@ -240,35 +280,26 @@ impl Shape {
         }
     }
 
-    /// Whether `other` begins with the steps of this shape.
-    fn begins(&self, other: &Shape) -> bool {
-        let keys = |step: &[ItemStats]| {
-            let keys = step
-                .iter()
-                .map(|item| (item.class, item.target, item.detached));
-            keys.collect::<Vec<_>>()
-        };
-        self.steps.len() <= other.steps.len()
-            && self
-                .steps
-                .iter()
-                .zip(&other.steps)
-                .all(|(own, other)| keys(own) == keys(other))
+    fn keys(&self) -> Vec<Vec<CallKey>> {
+        let step = |step: &Vec<ItemStats>| step.iter().map(ItemStats::key).collect();
+        self.steps.iter().map(step).collect()
     }
 
-    fn merge(&mut self, ended: &Shape) {
+    /// Whether `other` begins with the steps of this shape.
+    fn begins(&self, other: &Shape) -> bool {
+        other.keys().starts_with(&self.keys())
+    }
+
+    /// Adds the requests of `ended`, which has the first of the steps, or all. Of the times between
+    /// them, the first `gaps` count.
+    fn merge(&mut self, ended: &Shape, gaps: usize) {
         self.requests += ended.requests;
         self.outside += ended.outside;
         self.time_ns += ended.time_ns;
         self.inner_ns += ended.inner_ns;
         self.marked += ended.marked;
-        // The gap after the last step is that of reporting the error, not one of the path.
-        let before = ended.steps.len();
-        for (mean, gap) in self
-            .gaps_ns
-            .iter_mut()
-            .zip(ended.gaps_ns.iter().take(before))
-        {
+        let theirs = ended.gaps_ns.iter().take(gaps);
+        for (mean, gap) in self.gaps_ns.iter_mut().zip(theirs) {
             mean.merge(*gap);
         }
         for (own, ended) in self.steps.iter_mut().zip(&ended.steps) {
@@ -287,6 +318,7 @@ impl ItemStats {
             answered: item.call.answered,
             detached: item.call.detached,
             count: 0,
+            unanswered: 0,
             wait_ns: Sample::default(),
             hit: Share::default(),
             misses: 0,
@@ -305,10 +337,16 @@ impl ItemStats {
         }
     }
 
+    fn key(&self) -> CallKey {
+        (self.class, self.target, self.detached)
+    }
+
     fn add(&mut self, item: &Item, ends: bool) {
         let facts = &item.call.facts;
         self.count += 1;
         self.answered |= item.call.answered;
+        let service = matches!(item.call.class, Class::Rpc | Class::Http);
+        self.unanswered += u64::from(service && !item.call.answered);
         self.wait_ns.add(item.wait_ns as f64);
         // A following read of the database indicates a miss; without one, it is a hit unless stated
         // otherwise.
@@ -340,6 +378,8 @@ impl ItemStats {
 
     pub(crate) fn merge(&mut self, other: &ItemStats) {
         self.count += other.count;
+        self.unanswered += other.unanswered;
+        self.answered |= other.answered;
         self.wait_ns.merge(&other.wait_ns);
         self.hit.merge(other.hit);
         self.misses += other.misses;

@@ -378,10 +378,10 @@ impl<'c> Reader<'_, 'c> {
         let trace = TraceId::from_text(&span.trace);
         let (parent, follows) = span.parent_of(trace);
         let service = span.process.as_ref().map_or("", |p| p.service.as_str());
-        let ns = |us: i64| us.checked_mul(1000);
-        let start = span.start_us.int().filter(|us| *us > 0);
-        let start_ns = start.and_then(ns).and_then(|ns| u64::try_from(ns).ok());
-        let duration = span.duration_us.int();
+        let ns = |us: i128| us.saturating_mul(1000);
+        let start = span.start_us.wide().filter(|us| *us > 0);
+        let start_ns = start.and_then(|us| u64::try_from(ns(us)).ok());
+        let duration = span.duration_us.wide();
         let draft = Draft {
             trace,
             span: Span {
@@ -395,7 +395,9 @@ impl<'c> Reader<'_, 'c> {
                 end_ns: 0,
                 facts: said.facts,
             },
-            duration_ns: duration.and_then(ns).unwrap_or(i64::MAX),
+            duration_ns: duration
+                .and_then(|us| i64::try_from(ns(us)).ok())
+                .unwrap_or(i64::MAX),
             complete: start.is_some() && duration.is_some() && !span.trace.is_empty(),
         };
         self.collector.sampled(said.sampled());

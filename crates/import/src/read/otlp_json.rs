@@ -284,8 +284,10 @@ impl Reader<'_, '_> {
 }
 
 fn draft_of(span: &OtlpSpan, said: &Said, names: &mut crate::names::Names) -> Draft {
-    let (start, end) = (span.start.int(), span.end.int());
+    let (start, end) = (span.start.wide(), span.end.wide());
     let times = start.filter(|start| *start > 0).zip(end);
+    // A duration that is far too long, or far too negative, is out of range as well.
+    let duration = times.map_or(0, |(start, end)| end.saturating_sub(start));
     Draft {
         trace: TraceId::from_text(&span.trace),
         span: Span {
@@ -293,11 +295,11 @@ fn draft_of(span: &OtlpSpan, said: &Said, names: &mut crate::names::Names) -> Dr
             parent: span_id(&span.parent),
             operation: names.of(&span.name),
             kind: kind_of(&span.kind),
-            start_ns: start.and_then(|ns| u64::try_from(ns).ok()).unwrap_or(0),
+            start_ns: start.map_or(0, |ns| u64::try_from(ns.max(0)).unwrap_or(u64::MAX)),
             facts: said.facts,
             ..Span::default()
         },
-        duration_ns: times.map_or(0, |(start, end)| end.saturating_sub(start)),
+        duration_ns: i64::try_from(duration).unwrap_or(i64::MAX),
         complete: times.is_some() && !span.trace.is_empty(),
     }
 }
