@@ -15,6 +15,7 @@ from accelflow.importing import (
     Report,
     import_alibaba,
     import_azure,
+    timed,
 )
 from conftest import ROOT
 from workload_form import check_workload
@@ -344,6 +345,36 @@ def test_invocations_of_2021_become_functions() -> None:
     assert counts(report, "dropped") == {
         "durations that are negative, of over 100 years or no number": 2
     }
+
+
+def test_times_of_tables_are_kept_beside_the_workload() -> None:
+    found = import_alibaba([DATA / "MSCallGraph.csv"], Report("a"), AlibabaOptions())
+    times = timed(found.tree, found.traced, 100)
+    rows = {row["service"]: row for row in times["services"]}
+    front = rows["front-checkout"]
+    # Its three invocations take 18, 28 and 9 ms.
+    assert front["traced_mean_us"] == pytest.approx(55_000 / 3)
+    assert (front["operation"], front["traced_p99_us"]) == ("front./checkout", 28_000)
+    # The median of the own times, 12 ms, and the calls.
+    assert front["simulated_mean_us"] > 12_000
+    files = [DATA / "invocations-2021.csv"]
+    found = import_azure(files, Report("a"), AzureOptions())
+    rows = {row["operation"]: row for row in timed(found.tree, found.traced)["services"]}
+    assert (rows["a.f"]["traced_mean_us"], rows["a.f"]["traced_p99_us"]) == (300_000, 500_000)
+    # The median is the application time, whose most part is added to the simulated one.
+    assert 300_000 < rows["a.f"]["simulated_mean_us"] < 301_000
+    assert rows["a.g"]["requests"] == 2
+
+
+def test_tables_of_2019_state_the_tail(tmp_path: Path) -> None:
+    calls = table(tmp_path, "HashFunction,1\nf,60\n", "calls.csv")
+    columns = "HashFunction,Average,Count,percentile_Average_50"
+    for tail, expected in ((",percentile_Average_99", 9_000), ("", None)):
+        value = ",9" if tail else ""
+        times = table(tmp_path, f"{columns}{tail}\nf,3,60,2{value}\n", "times.csv")
+        found = import_azure([calls, times], Report("a"), AzureOptions())
+        (traced,) = found.traced.values()
+        assert (traced.mean_us, traced.p99_us, traced.requests) == (3_000, expected, 60)
 
 
 def test_one_long_invocation_of_2021_does_not_prolong_the_trace(tmp_path: Path) -> None:

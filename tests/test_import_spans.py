@@ -1,10 +1,12 @@
 """Spans in and out of Python: what the engine's own tests (`crates/import`) do not reach."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
+import accelflow
 from accelflow import _native
 from accelflow.cli import main
 from accelflow.cli.import_coverage import coverage_lines
@@ -120,6 +122,38 @@ def test_called_operations_keep_their_load_and_need_no_warning(
         printed.out
     )
     assert "warning" not in printed.err
+
+
+def test_the_report_has_the_times_of_the_spans_beside_those_of_the_workload(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # A request of 900 us, in which two calls of 10 us each start after one another.
+    file, out = tmp_path / "spans.json", tmp_path / "shop.toml"
+    lines = [json.loads(line) for line in calling([("Buy", 2)] * 100).splitlines()]
+    lines[0]["duration"] = 990
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    asked = ["import", "jaeger", str(file), "--out", str(out)]
+    assert run([*asked, "--json", "--check-requests", "200"]) == 0
+    times = json.loads(capsys.readouterr().out)["times"]
+    assert (times["orchestrator"], times["requests"]) == ("non_acc", 200)
+    (row,) = times["services"]
+    assert (row["service"], row["operation"], row["requests"]) == ("Buy", "shop Buy", 100)
+    assert (row["traced_mean_us"], row["traced_p99_us"]) == (900.9, 900.0)
+    # The tax of receiving, two calls and the answer is simulated beside the own time.
+    simulated = accelflow.simulate(str(out), "non_acc", rate_rps=1.0, requests=200)
+    assert row["simulated_mean_us"] == pytest.approx(simulated["Buy"].mean_us, rel=0.01)
+    assert row["mean_ratio"] == row["simulated_mean_us"] / 900.9
+    assert run(asked) == 0
+    printed = capsys.readouterr().out
+    assert "times               us  1,000 requests of each service, simulated one at" in printed
+    assert re.search(r"Buy +900\.9 +900\.0 +1,0\d\d\.\d +1,1\d\d\.\d +\+13\.\d %", printed)
+    assert run([*asked, "--check-requests", "0"]) == 0
+    printed = capsys.readouterr().out
+    assert "us  not simulated (--check-requests 0)\n" in printed
+    assert re.search(r"Buy +900\.9 +900\.0 +- +- +-\n", printed)
+    assert run([*asked, "--check-requests", "5"]) == 2
+    message = "--check-requests = 5: must be a whole number from 100 to 1000000"
+    assert message in capsys.readouterr().err
 
 
 def run(arguments: list[str]) -> int:

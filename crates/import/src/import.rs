@@ -37,6 +37,8 @@ pub struct Imported {
     /// is the share of the operation's requests whose sequence of calls is in the workload;
     /// `share_of_rate` is the same share of the requests from outside only (see
     /// [`Options::shapes`]). `traces` has a row for each accelerator trace that begins a chain.
+    /// `times` has a row for each service of the workload, with the mean and the 99th percentile of
+    /// the durations of its requests in the spans.
     pub report: Value,
 }
 
@@ -126,6 +128,7 @@ pub fn import_streams<R: Read + 'static>(
         "dropped": findings.list(Sure::Dropped),
         "coverage": made.coverage,
         "traces": made.traces,
+        "times": made.times,
     });
     Ok(Imported {
         workload: made.workload,

@@ -282,3 +282,39 @@ fn parallel_calls_that_start_one_after_another_keep_the_response_time() {
     assert_eq!(count(&found, "understood", what), 0);
     assert_eq!(found.workload["services"][0]["path"][1]["cpu_us"], 90.0);
 }
+
+#[test]
+fn each_service_has_the_mean_and_the_p99_of_its_requests() {
+    // 1 us, 2 us ... of requests without a call, and some that call.
+    let text = |requests: i64| {
+        let mut text = String::new();
+        for number in 1..=requests {
+            let at = number * 10_000;
+            let end = at + number;
+            text += &format!("{number:x} 1 - front Home server {at} {end} rpc.system=x\n");
+        }
+        for number in 1..=2 {
+            let (at, id) = (number * 10_000 + 5_000, number + 0xf_0000);
+            text += &format!(
+                "{id:x} 1 - front Home server {at} {} rpc.system=x
+                 {id:x} 2 1 front Get client {at} {} rpc.system=x\n",
+                at + 70 + number,
+                at + 50
+            );
+        }
+        many(&text)
+    };
+    for (requests, near) in [(100, 0.0), (2_000, 0.006)] {
+        let found = text(requests);
+        let rows = found.report["times"].as_array().unwrap();
+        assert_eq!(rows.len(), 2);
+        let of = |row: usize, key: &str| rows[row][key].as_f64().unwrap();
+        assert_eq!(rows[0]["service"], "Home");
+        assert_eq!(rows[1]["operation"], "Home");
+        assert_eq!(of(0, "requests"), requests as f64);
+        assert_eq!(of(0, "mean_us"), (requests + 1) as f64 / 2.0);
+        let p99 = of(0, "p99_us") / (requests * 99 / 100) as f64;
+        assert!((p99 - 1.0).abs() <= near, "{p99}");
+        assert_eq!((of(1, "mean_us"), of(1, "p99_us")), (71.5, 72.0));
+    }
+}

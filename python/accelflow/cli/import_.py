@@ -17,6 +17,7 @@ import click
 from accelflow import importing, simulation
 from accelflow.cli import offered
 from accelflow.cli.import_coverage import coverage_lines, coverage_warnings
+from accelflow.cli.import_times import times_lines
 from accelflow.cli.listing import Group
 from accelflow.cli.places import WRITTEN
 from accelflow.cli.printed_rules import RulesCommand, print_rules
@@ -72,6 +73,14 @@ _SERVICE: Final = click.option(
     metavar="NAME",
     help="With --into: the service to update.",
     shell_complete=offered.services,
+)
+_CHECK: Final = click.option(
+    "--check-requests",
+    type=int,
+    metavar="NUMBER",
+    help="Requests of each service to simulate, to compare response times with those in the files:"
+    " 100 at least, or 0 for none. Default: 1,000, and fewer for many services or long application"
+    " times.",
 )
 _TOP: Final = click.option(
     "--top",
@@ -148,6 +157,7 @@ def arrivals(files: Sequence[Path], out: Path, strict: bool, as_json: bool, **op
 @_common
 @_OUT
 @_NAME
+@_CHECK
 @_TOP
 @click.option(
     "--sampled",
@@ -162,7 +172,6 @@ def alibaba(
     files: Sequence[Path],
     out: Path,
     name: str | None,
-    strict: bool,
     as_json: bool,
     **options: Any,
 ) -> None:
@@ -172,15 +181,19 @@ def alibaba(
     service is an interface that is called by RPC or HTTP.
     """
     importing.check_out(out)
-    report = Report("alibaba-v2021", strict=strict)
+    report = Report("alibaba-v2021", strict=options.pop("strict"))
+    check_requests = options.pop("check_requests")
     asked = importing.AlibabaOptions(name=_name_of(name, out), **options)
-    _finish(importing.import_alibaba(files, report, asked), report, out, as_json, files)
+    imported = importing.import_alibaba(files, report, asked)
+    report.times = importing.timed(imported.tree, imported.traced, check_requests)
+    _finish(imported, report, out, as_json, files)
 
 
 @import_command.command("azure-functions")
 @_common
 @_OUT
 @_NAME
+@_CHECK
 @_TOP
 @click.option(
     "--duration",
@@ -193,7 +206,6 @@ def azure(
     files: Sequence[Path],
     out: Path,
     name: str | None,
-    strict: bool,
     as_json: bool,
     **options: Any,
 ) -> None:
@@ -203,9 +215,12 @@ def azure(
     2021 (a row for each invocation). Each function becomes a service with a rate per minute.
     """
     importing.check_out(out)
-    report = Report("azure-functions", strict=strict)
+    report = Report("azure-functions", strict=options.pop("strict"))
+    check_requests = options.pop("check_requests")
     asked = importing.AzureOptions(name=_name_of(name, out), **options)
-    _finish(importing.import_azure(files, report, asked), report, out, as_json, files)
+    imported = importing.import_azure(files, report, asked)
+    report.times = importing.timed(imported.tree, imported.traced, check_requests)
+    _finish(imported, report, out, as_json, files)
 
 
 def _profile(command: _Command) -> _Command:
@@ -385,6 +400,7 @@ def _spans(command: _Command) -> _Command:
             metavar="NUMBER",
             help="The largest number of spans of unfinished traces in memory. Default: 200,000.",
         ),
+        _CHECK,
         _NAME,
         _OUT,
     ):
@@ -421,8 +437,9 @@ def otlp(**options: Any) -> None:
 def _import_spans(kind: str, options: dict[str, Any]) -> None:
     files, out, as_json = options.pop("files"), options.pop("out"), options.pop("as_json")
     importing.check_out(out)
-    name = _name_of(options.pop("name"), out)
+    name, check_requests = _name_of(options.pop("name"), out), options.pop("check_requests")
     imported, found = importing.import_spans(kind, files, {"name": name, **options})
+    found["times"] = importing.timed(imported.tree, imported.traced, check_requests)
     written = importing.write_imported(imported, None, out, files)
     _show(found, as_json, written)
 
@@ -538,7 +555,7 @@ def _show(found: dict[str, Any], as_json: bool, written: Sequence[Path] = ()) ->
                     # Folders are in the JSON.
                     places = [_without_folders(each) for each in line["places"][:_PLACES]]
                     click.echo(f"{'':24}{', '.join(places)}")
-        for line in coverage_lines(found.get("coverage", [])):
+        for line in (*coverage_lines(found.get("coverage", [])), *times_lines(found.get("times"))):
             click.echo(line)
         if "service" in found:
             click.echo(f"service: {json.dumps(found['service'])}")

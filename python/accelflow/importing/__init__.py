@@ -4,7 +4,8 @@ Each kind of data has a function that reads files. Functions called ``import_...
 :class:`Imported` workload, which :func:`write_imported` writes together with its companion files. A
 :class:`Report` lists which data was understood, guessed or dropped, how often, and where in the
 files. A strict report raises an InputError for the first guess or drop. :func:`import_spans` makes
-its report itself, and returns it beside the workload, as an object for JSON.
+its report itself, and returns it beside the workload, as an object for JSON. :func:`timed` compares
+the times in the data with those of the workload.
 
 ========== ================================================
 arrivals   :func:`read_arrivals`: times, counts or rates
@@ -31,6 +32,7 @@ from accelflow.importing.operation_rules import DEFAULT as OPERATION_RULES
 from accelflow.importing.report import Report
 from accelflow.importing.sampled import Asked
 from accelflow.importing.spans import import_spans
+from accelflow.importing.times import TIMED_SYSTEM, Traced, timed
 from accelflow.importing.workloads import OWNER, Imported, plain_name, read_workload, service_of
 from accelflow.importing.write import check_out, write_imported, write_lines
 
@@ -39,6 +41,7 @@ __all__ = [
     "OPERATION_RULES",
     "OWNER",
     "SAMPLED_SHARE",
+    "TIMED_SYSTEM",
     "UNITS",
     "AlibabaOptions",
     "Arrivals",
@@ -49,6 +52,7 @@ __all__ = [
     "Imported",
     "Measured",
     "Report",
+    "Traced",
     "check_out",
     "compared",
     "import_alibaba",
@@ -60,6 +64,7 @@ __all__ = [
     "read_latencies",
     "read_workload",
     "service_of",
+    "timed",
     "write_imported",
     "write_lines",
 ]

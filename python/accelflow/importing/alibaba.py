@@ -16,6 +16,7 @@ from accelflow.importing.alibaba_rates import Rates
 from accelflow.importing.numbers import Quantiles, rounded
 from accelflow.importing.report import Report
 from accelflow.importing.sources import each_table
+from accelflow.importing.times import Traced
 from accelflow.importing.workloads import (
     LEAST_RATE_RPS,
     MOST_PARALLEL,
@@ -116,7 +117,16 @@ class _Builder:
             services.append(tree)
         self._say_what_is_assumed()
         tree = {"schema": SCHEMA, "name": self.options.name, "services": services}
-        return Imported(tree, companions)
+        traced = {
+            self.names[key]: Traced(
+                _text(key),
+                service.count,
+                1e3 * service.whole_ms.mean,
+                1e3 * service.whole_ms.at(0.99),
+            )
+            for key, service in self.kept
+        }
+        return Imported(tree, companions, traced)
 
     def _rate(
         self,

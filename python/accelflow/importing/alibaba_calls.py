@@ -89,12 +89,14 @@ class Service:
     """The invocations of one interface of one microservice: number, calls and own time.
 
     `count` is the number of invocations. `shapes` counts how often each :data:`Shape` of calls
-    occurred. `own_ms` has the times of invocations without the times of their calls, in ms.
+    occurred. `own_ms` has the times of invocations without the times of their calls, and `whole_ms`
+    with them, in ms.
     """
 
     count: int = 0
     shapes: Counter[Shape] = field(default_factory=Counter)
     own_ms: Quantiles = field(default_factory=Quantiles)
+    whole_ms: Quantiles = field(default_factory=Quantiles)
 
 
 class Graphs:
@@ -191,6 +193,7 @@ class Graphs:
         own = call.callee_ms if call.callee_ms is not None else call.caller_ms
         groups = _groups(calls)
         spent = sum(max(c.length_ms for c in group) for group in groups)
+        service.whole_ms.add(own or UNDER_1_MS)
         service.own_ms.add(max((own or 0.0) - spent, 0.0) or UNDER_1_MS)
         if len(calls) > MOST_CALLS:
             what = f"invocations with more than {MOST_CALLS} calls"

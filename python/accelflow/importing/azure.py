@@ -13,6 +13,7 @@ from accelflow.importing.azure_invocations import Invocations
 from accelflow.importing.numbers import rounded
 from accelflow.importing.report import Report
 from accelflow.importing.sources import each_table
+from accelflow.importing.times import Traced
 from accelflow.importing.workloads import (
     LEAST_RATE_RPS,
     MOST_SERVICES,
@@ -79,6 +80,9 @@ class Functions(Protocol):
         `kind` is one of :data:`DURATIONS`.
         """
 
+    def p99_ms(self, function: str) -> float | None:
+        """Return the 99th percentile of the durations of `function` in ms; None if not known."""
+
 
 def import_azure(paths: Sequence[Path], report: Report, options: Options) -> Imported:
     """Build a workload from Azure's public tables of serverless functions, of 2019 or 2021.
@@ -128,6 +132,7 @@ def _build(
     names = distinct(kept)
     services = []
     companions: dict[str, Iterator[str]] = {}
+    traced: dict[str, Traced] = {}
     for function in kept:
         companion = f"{OWNER}-{names[function]}.rates.csv"
         minutes = functions.minutes(function)
@@ -146,6 +151,7 @@ def _build(
             "path": [RECEIVE, {"cpu": True}, SEND],
         }
         services.append(service)
+        traced[names[function]] = _traced(functions, function, totals[function])
         report.understood("invocations of functions in the workload", totals[function])
     report.convention(
         f"durations: the {options.duration} of each function",
@@ -153,7 +159,14 @@ def _build(
         len(kept),
     )
     report.convention("message sizes", "the default of workloads", len(kept))
-    return Imported({"schema": SCHEMA, "name": options.name, "services": services}, companions)
+    tree: Tree = {"schema": SCHEMA, "name": options.name, "services": services}
+    return Imported(tree, companions, traced)
+
+
+def _traced(functions: Functions, function: str, invocations: int) -> Traced:
+    mean_ms = functions.duration_ms(function, "mean") or 0.0
+    p99_ms = functions.p99_ms(function)
+    return Traced(function, invocations, 1e3 * mean_ms, None if p99_ms is None else 1e3 * p99_ms)
 
 
 def _kept(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections import Counter
 from collections.abc import Mapping
 from typing import Final
@@ -38,7 +39,8 @@ class Days:
         self._totals: Counter[str] = Counter()
         self._minutes: dict[str, Counter[int]] = {}
         self._lost: set[str] = set()
-        self._durations: dict[str, tuple[float, float, float]] = {}
+        #: The invocations, and the sums over them of the mean, the median and the P99 in ms.
+        self._durations: dict[str, tuple[float, float, float, float]] = {}
         self._length = 0
 
     def read_invocations(self, table: CsvTable) -> None:
@@ -116,8 +118,12 @@ class Days:
             table.index("durations", name)
             for name in ("HashFunction", "Average", "percentile_Average_50", "Count")
         )
+        tail = table.find("percentile_Average_99")
         for row in table.rows():
             name = row.cells[function].strip()
+            p99_ms = math.nan if tail is None else number(row.cells[tail])
+            if p99_ms is None or p99_ms < 0:
+                p99_ms = math.nan
             read = [number(row.cells[index]) for index in (mean, median, count)]
             mean_ms, median_ms, weight = (-1.0 if each is None else each for each in read)
             if mean_ms < 0 or median_ms < 0 or weight <= 0 or not 0 < len(name) <= LONGEST_NAME:
@@ -131,7 +137,7 @@ class Days:
             if mean_ms == 0 or median_ms == 0:
                 # The table has whole milliseconds.
                 self.report.convention("durations of 0 ms", "taken for 0.5 ms")
-            before = self._durations.get(name, (0.0, 0.0, 0.0))
+            before = self._durations.get(name, (0.0, 0.0, 0.0, 0.0))
             if before[0]:
                 self.report.guessed(
                     "further durations of a function", "averaged, weighted by counts", row.place
@@ -146,6 +152,7 @@ class Days:
                 before[0] + weight,
                 before[1] + weight * (mean_ms or 0.5),
                 before[2] + weight * (median_ms or 0.5),
+                before[3] + weight * (p99_ms or 0.5),
             )
 
     def read_memory(self, table: CsvTable) -> None:
@@ -181,5 +188,10 @@ class Days:
 
         `kind` is one of :data:`accelflow.importing.azure.DURATIONS`.
         """
-        weight, mean, median = self._durations.get(function, (0.0, 0.0, 0.0))
+        weight, mean, median, _ = self._durations.get(function, (0.0, 0.0, 0.0, 0.0))
         return (median if kind == "median" else mean) / weight if weight else None
+
+    def p99_ms(self, function: str) -> float | None:
+        """Return the 99th percentile of the durations of `function` in ms; None if not known."""
+        weight, _, _, p99 = self._durations.get(function, (0.0, 0.0, 0.0, math.nan))
+        return None if math.isnan(p99) or not weight else p99 / weight

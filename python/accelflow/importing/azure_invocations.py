@@ -127,3 +127,7 @@ class Invocations:
         """
         durations = self._durations[function]
         return durations.at(0.5) if kind == "median" else durations.mean
+
+    def p99_ms(self, function: str) -> float | None:
+        """Return the 99th percentile of the durations of `function` in ms."""
+        return self._durations[function].at(0.99)

@@ -59,6 +59,9 @@ class Report:
         self.kind = kind
         self.strict = strict
         self.sources: list[Source] = []
+        #: The times in the data beside those of the workload, as
+        #: :func:`accelflow.importing.timed` returns them; None if they are not compared.
+        self.times: dict[str, Any] | None = None
         self._remarks: dict[str, dict[str, Remark]] = {
             "understood": {},
             "guessed": {},
@@ -128,7 +131,8 @@ class Report:
             {"name": source.name, "bytes": source.bytes, "sha256": source.sha256}
             for source in self.sources
         ]
-        return {"schema": SCHEMA, "kind": self.kind, "files": files, **sections}
+        times = {} if self.times is None else {"times": self.times}
+        return {"schema": SCHEMA, "kind": self.kind, "files": files, **sections, **times}
 
     def origin(self) -> dict[str, Any]:
         """Return the table ``origin`` of a workload's file: kind, files, and counts of remarks."""

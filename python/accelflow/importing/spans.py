@@ -11,6 +11,7 @@ from typing import Any
 from accelflow import _native
 from accelflow.errors import AccelflowError, InputError, refused
 from accelflow.importing.report import SCHEMA
+from accelflow.importing.times import Traced
 from accelflow.importing.workloads import Imported
 
 __all__ = ["import_spans"]
@@ -35,4 +36,11 @@ def import_spans(
     except AccelflowError as error:
         raise InputError.of(error) from error
     found = json.loads(text)
-    return Imported(found["workload"], {}), {"schema": SCHEMA, "kind": kind, **found["report"]}
+    traced = {row["service"]: _traced(row) for row in found["report"].pop("times")}
+    report = {"schema": SCHEMA, "kind": kind, **found["report"]}
+    return Imported(found["workload"], {}, traced), report
+
+
+def _traced(row: Mapping[str, Any]) -> Traced:
+    operation = " ".join(part for part in (row["spans_of"], row["operation"]) if part)
+    return Traced(operation, row["requests"], row["mean_us"], row["p99_us"])

@@ -13,6 +13,7 @@ from typing import Any, Final, TypeAlias
 from accelflow.errors import LEFT_OUT, refused, unreadable
 from accelflow.files import parse_json, parse_toml, read_text
 from accelflow.importing.numbers import rounded
+from accelflow.importing.times import Traced
 
 __all__ = [
     "CALLS",
@@ -95,12 +96,14 @@ class Imported:
 
     `tree` is the content of the workload's file as a dict. It refers to `companions` by names that
     begin with the placeholder :data:`OWNER`. :func:`accelflow.importing.write_imported` replaces
-    this placeholder by the name of the workload's file.
+    this placeholder by the name of the workload's file. `traced` has the durations of requests in
+    the imported data, by service, if the data has any.
     """
 
     tree: Tree
     #: The lines of text of each companion file. They are read once, while the file is written.
     companions: Companions = field(default_factory=dict)
+    traced: Mapping[str, Traced] = field(default_factory=dict)
 
 
 def chain(kind: str, times: int = 1, waits_us: Tree | None = None) -> Tree:

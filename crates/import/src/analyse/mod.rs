@@ -4,6 +4,7 @@
 mod analysis;
 mod arrivals;
 mod calls;
+mod durations;
 mod groups;
 mod sample;
 mod shapes;

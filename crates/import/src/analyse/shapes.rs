@@ -6,6 +6,7 @@ use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 
 use super::calls::{Class, Request};
+use super::durations::Durations;
 use super::groups::{Item, Path};
 use super::sample::{Mean, Sample};
 use crate::span::{Method, Protocol};
@@ -28,7 +29,7 @@ pub(crate) struct Totals {
     /// Requests that came by HTTP.
     pub(crate) http: u64,
     pub(crate) failed: u64,
-    pub(crate) time_ns: f64,
+    pub(crate) time: Durations,
     pub(crate) request_compressed: Share,
     pub(crate) response_compressed: Share,
     pub(crate) request_bytes: Sample,
@@ -56,8 +57,8 @@ pub(crate) struct Shape {
     pub(crate) gaps_ns: Vec<Mean>,
     pub(crate) requests: u64,
     pub(crate) outside: u64,
-    /// The total time of its requests, in ns.
-    pub(crate) time_ns: f64,
+    /// The durations of its requests.
+    pub(crate) time: Durations,
     pub(crate) inner_ns: f64,
     /// Requests whose application logic is marked by spans.
     pub(crate) marked: u64,
@@ -131,7 +132,7 @@ impl Operation {
         totals.outside += u64::from(request.outside);
         totals.http += u64::from(facts.protocol == Some(Protocol::Http));
         totals.failed += u64::from(facts.error);
-        totals.time_ns += (request.end_ns - request.start_ns) as f64;
+        totals.time.add((request.end_ns - request.start_ns) as f64);
         totals.request_compressed.add(facts.request_compressed);
         totals.response_compressed.add(facts.response_compressed);
         let add = |sample: &mut Sample, bytes: Option<u32>| {
@@ -255,7 +256,7 @@ impl Shape {
             gaps_ns: vec![Mean::default(); path.gaps_ns.len()],
             requests: 0,
             outside: 0,
-            time_ns: 0.0,
+            time: Durations::default(),
             inner_ns: 0.0,
             marked: 0,
             place: place.to_owned(),
@@ -265,7 +266,7 @@ impl Shape {
     fn add(&mut self, request: &Request, path: &Path) {
         self.requests += 1;
         self.outside += u64::from(request.outside);
-        self.time_ns += (request.end_ns - request.start_ns) as f64;
+        self.time.add((request.end_ns - request.start_ns) as f64);
         self.inner_ns += path.inner_ns as f64;
         self.marked += u64::from(path.marked);
         for (mean, gap) in self.gaps_ns.iter_mut().zip(&path.gaps_ns) {
@@ -295,7 +296,7 @@ impl Shape {
     fn merge(&mut self, ended: &Shape, gaps: usize) {
         self.requests += ended.requests;
         self.outside += ended.outside;
-        self.time_ns += ended.time_ns;
+        self.time.merge(&ended.time);
         self.inner_ns += ended.inner_ns;
         self.marked += ended.marked;
         let theirs = ended.gaps_ns.iter().take(gaps);

@@ -34,6 +34,8 @@ pub(crate) struct Made {
     pub(crate) coverage: Vec<Value>,
     /// One row for each trace that begins chains.
     pub(crate) traces: Vec<Value>,
+    /// One row for each service: the durations of its requests.
+    pub(crate) times: Vec<Value>,
 }
 
 /// The most services of a workload.
@@ -96,6 +98,7 @@ pub(crate) fn document(
         uses: BTreeMap::new(),
         written: Vec::new(),
         coverage: Vec::new(),
+        times: Vec::new(),
     };
     let mut chosen = Vec::with_capacity(operations.len());
     for (method, operation) in operations {
@@ -185,6 +188,7 @@ struct Writer<'w> {
     uses: BTreeMap<String, Use>,
     written: Vec<Value>,
     coverage: Vec<Value>,
+    times: Vec<Value>,
 }
 
 impl Writer<'_> {
@@ -257,9 +261,10 @@ impl Writer<'_> {
         for &(index, number) in order {
             let name = &names[index][number];
             let service = self.service(&mut chosen[index], number, name)?;
-            written.insert((index, number), service);
+            let times = self.times(&chosen[index], number, name);
+            written.insert((index, number), (service, times));
         }
-        self.written = written.into_values().collect();
+        (self.written, self.times) = written.into_values().unzip();
         Ok(())
     }
 
@@ -292,14 +297,29 @@ impl Writer<'_> {
             "requests": operation.requests,
             "from_outside": operation.outside,
             "failed": operation.failed,
-            "mean_us": us(share(operation.time_ns, operation.requests as f64)),
+            "mean_us": us(operation.time.mean()),
+            "p99_us": us(operation.time.p99()),
             "shapes": one.found,
             "shapes_kept": kept.shapes,
             "share_of_requests": share(kept.requests as f64, operation.requests as f64),
             "share_of_rate": share(kept.arrived as f64, arrived as f64),
-            "share_of_time": share(kept.time_ns, operation.time_ns),
+            "share_of_time": share(kept.time_ns, operation.time.sum()),
             "time_inside_chains_us": us(share(kept.inner_ns, kept.requests as f64)),
         }));
+    }
+
+    /// The durations of the requests that the service called `name` stands for.
+    fn times(&self, one: &Chosen, number: usize, name: &str) -> Value {
+        let shape = &one.shapes[number];
+        let us = |ns: f64| ns.round() / 1e3;
+        json!({
+            "service": name,
+            "spans_of": self.names.text(one.method.0),
+            "operation": self.names.text(one.method.1),
+            "requests": shape.requests,
+            "mean_us": us(shape.time.mean()),
+            "p99_us": us(shape.time.p99()),
+        })
     }
 
     /// The service called `name` of the shape of `one` with the index `number`.
@@ -497,6 +517,7 @@ impl Writer<'_> {
             workload,
             coverage: self.coverage,
             traces: traces.collect(),
+            times: self.times,
         })
     }
 }

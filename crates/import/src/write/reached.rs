@@ -40,7 +40,7 @@ impl Kept {
         self.shapes += 1;
         self.requests += shape.requests;
         self.arrived += counted(shape.requests, shape.outside, options);
-        self.time_ns += shape.time_ns;
+        self.time_ns += shape.time.sum();
         self.inner_ns += shape.inner_ns;
     }
 }
