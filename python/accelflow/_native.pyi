@@ -649,6 +649,15 @@ class TraceLibrary:
 
     def __new__(cls, *, templates: bool = True) -> TraceLibrary:
         """Create a library, with the paper's traces T1 to T12 if `templates` is true."""
+    @staticmethod
+    def from_text(text: str) -> tuple[TraceLibrary, list[str]]:
+        """Create a library of the paper's traces and of those in `text`; also return their names.
+
+        `text` is in the language of traces. A trace of it with the name of one of the paper's
+        replaces it. Branches may test facts that no accelerator yields, as in a workload that
+        states them. Raises TraceError for a text that describes no traces, which names the line,
+        for an invalid trace, and for different ones of one name.
+        """
     def register(
         self, name: str, nodes: Sequence[TraceNode], *, replace: bool = False
     ) -> list[str]:

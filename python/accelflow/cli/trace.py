@@ -2,6 +2,7 @@
 
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -11,7 +12,8 @@ from accelflow.cli.listing import Group
 from accelflow.cli.places import WRITTEN
 from accelflow.cli.watch import watch
 from accelflow.errors import AccelflowError, InputError, TraceError, refused, unreadable, unwritable
-from accelflow.trace import LIBRARY, Image, load, templates
+from accelflow.trace import LIBRARY, Image, Library, templates
+from accelflow.trace.store import load_any
 from accelflow.trace.text import ASCII, show
 from accelflow.trace.view import View, view_registered, view_stored
 
@@ -23,7 +25,8 @@ FROM_FILE = click.option(
     "file",
     type=FILE,
     metavar="TRACEFILE",
-    help="Trace file to read. Default: the paper's traces.",
+    help="Trace file, or traces in the language of traces (text), to read. Default: the paper's"
+    " traces.",
 )
 #: The option ``--json`` of the commands.
 AS_JSON = click.option(
@@ -43,8 +46,9 @@ def trace() -> None:
 @AS_JSON
 def list_traces(file: Path | None, as_json: bool) -> None:
     """List the traces with the address of their first word and their size in words."""
-    image = _read(file) if file else LIBRARY.link()
+    traces, names = _read(file) if file else (LIBRARY, LIBRARY.names())
     about = {} if file else {template.name: template.about for template in templates()}
+    image = _linked(traces, file)
     parts = [name.split(".")[0] for name in image.names]
     rows = [
         {
@@ -53,12 +57,12 @@ def list_traces(file: Path | None, as_json: bool) -> None:
             "words": parts.count(name),
             "about": about.get(name),
         }
-        for name in image.traces
+        for name in names
     ]
     if as_json:
         click.echo(json.dumps({"schema": "accelflow.traces/1", "traces": rows}, indent=2))
         return
-    width = max((len(name) for name in image.traces), default=0)
+    width = max((len(name) for name in names), default=0)
     for row in rows:
         size = "1 word " if row["words"] == 1 else f"{row['words']} words"
         line = f"{row['name']:{width}}  0x{row['address']:03x}  {size}  {row['about'] or ''}"
@@ -98,23 +102,41 @@ trace.add_command(watch)
 
 
 def _view(name: str, file: Path | None) -> View:
+    traces, own = _read(file) if file else (LIBRARY, ())
     try:
-        return view_stored(_read(file), name) if file else view_registered(LIBRARY, name)
+        if isinstance(traces, Library):
+            return view_registered(traces, name, own)
+        return view_stored(traces, name)
     except TraceError as error:
         if error.reason == "unknown_trace":
             place = f"{file}: NAME" if file else "NAME"
             raise InputError(str(error), "trace").at(place) from error
-        raise
+        raise _of_file(error, file) from error
 
 
-def _read(file: Path) -> Image:
-    """Read a trace file. Raises InputError for a file that is not a trace file."""
+def _read(file: Path) -> tuple[Image | Library, Sequence[str]]:
+    """Read a file of traces, and the names of its traces.
+
+    Raises InputError for a file that is neither a trace file nor a text of traces.
+    """
     try:
-        return load(file)
+        return load_any(file)
     except OSError as error:
         raise unreadable("--file", file, error) from error
     except AccelflowError as error:
         raise InputError(str(error)) from error
+
+
+def _linked(traces: Image | Library, file: Path | None) -> Image:
+    try:
+        return traces.link() if isinstance(traces, Library) else traces
+    except TraceError as error:
+        raise _of_file(error, file) from error
+
+
+def _of_file(error: TraceError, file: Path | None) -> AccelflowError:
+    """Return `error` with the name of the file whose traces it is about, if there is one."""
+    return InputError(f"{file}: {error}") if file else error
 
 
 def _printable(text: str) -> str:

@@ -67,13 +67,15 @@ class View:
         }
 
 
-def view_registered(library: Library, name: str) -> View:
+def view_registered(library: Library, name: str, own: Sequence[str] = ()) -> View:
     """Link a library, and return the view of its trace `name` as it is in the trace memory.
 
-    Raises TraceError for an unknown name and for a library that does not link.
+    `own` are the names of traces that are not the paper's, even if they have such a name. Raises
+    TraceError for an unknown name and for a library that does not link.
     """
     trace = library.get(name)
-    about = next((t.about for t in templates() if t.name == name), None)
+    papers = () if name in own else templates()
+    about = next((t.about for t in papers if t.name == name), None)
     return _view(library.link(), name, about, trace)
 
 

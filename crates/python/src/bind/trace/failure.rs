@@ -2,6 +2,7 @@
 //! for its reason.
 
 use accelflow_parameters::{Refusal, quoted, system_text};
+use accelflow_trace::text::TextError;
 use accelflow_trace::{
     CheckError, ConditionError, DecodeError, Fault, FileError, KindError, KindsError, LinkError,
     PredicateError, RegisterError, SourceError, TemplateError, Unstructured,
@@ -102,6 +103,12 @@ impl From<KindError> for Failure {
 impl From<KindsError> for Failure {
     fn from(error: KindsError) -> Failure {
         Failure::new("kind_mismatch", error)
+    }
+}
+
+impl From<TextError> for Failure {
+    fn from(error: TextError) -> Failure {
+        Failure::new("bad_text", error)
     }
 }
 

@@ -7,7 +7,7 @@ use accelflow_parameters::{Refusal, quoted};
 use accelflow_serve::TraceSource;
 use accelflow_trace::{
     Image, Library, LinkError, Registered, TEMPLATES, Warning, check_trace, is_name,
-    register_templates, templates,
+    register_templates, templates, text,
 };
 use pyo3::prelude::*;
 
@@ -74,6 +74,33 @@ impl PyLibrary {
             })),
             service: None,
         })
+    }
+
+    /// Creates a library of the paper's traces and of those that `text` describes in the language
+    /// of traces. Also returns the names of the latter. Those with a name of the paper's replace it.
+    ///
+    /// Branches may test facts that no accelerator yields, as in a workload that states them.
+    #[staticmethod]
+    fn from_text(text: &str) -> PyResult<(PyLibrary, Vec<String>)> {
+        let mut library = Library::new();
+        register_templates(&mut library).map_err(Failure::from)?;
+        let mut names: Vec<String> = Vec::new();
+        for (name, nodes) in text::parse(text).map_err(Failure::from)? {
+            if !names.contains(&name) {
+                library.remove_for(None, &name).map_err(Failure::from)?;
+                names.push(name.clone());
+            }
+            let added = library.register_for_stated_facts(&name, nodes);
+            added.map_err(Failure::from)?;
+        }
+        let library = PyLibrary {
+            inner: Arc::new(Mutex::new(State {
+                library,
+                linked: HashMap::new(),
+            })),
+            service: None,
+        };
+        Ok((library, names))
     }
 
     /// Returns a view of the library with the rights of the service `name`.
