@@ -1,6 +1,6 @@
 //! The linker, which places the compiled parts of traces in a trace memory.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::assemble::{Symbols, assemble};
@@ -19,7 +19,8 @@ use crate::{Accel, Condition, PredicateError, PredicateTable};
 /// on, one word each.
 ///
 /// # Errors
-/// [`LinkError`], as for [`Library::link`](crate::Library::link).
+/// [`LinkError::SameName`] for two parts of one name; otherwise as for
+/// [`Library::link`](crate::Library::link).
 pub fn link(parts: Vec<Part>) -> Result<Image, LinkError> {
     if parts.len() > MAX_WORDS {
         return Err(LinkError::MemoryFull(parts.len()));
@@ -29,6 +30,13 @@ pub fn link(parts: Vec<Part>) -> Result<Image, LinkError> {
         .enumerate()
         .filter_map(|(i, part)| Some((part.name.as_str(), AtmAddress::new(i)?)))
         .collect();
+    if addresses.len() < parts.len() {
+        let mut seen = BTreeSet::new();
+        let twice = parts.iter().find(|part| !seen.insert(&part.name));
+        return Err(LinkError::SameName(
+            twice.map_or(String::new(), |part| part.name.clone()),
+        ));
+    }
     let mut kinds = Vec::new();
     for part in &parts {
         kinds::collect(&part.nodes, &mut kinds)?;

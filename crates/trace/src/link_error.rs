@@ -40,6 +40,9 @@ pub enum LinkError {
     /// the number of words.
     #[error("words of the trace memory = {0}: must be at most {MAX_WORDS}")]
     MemoryFull(usize),
+    /// Two parts have the same name, so that it is not clear to which of them a tail leads. Holds the name.
+    #[error("name of a part = '{0}': must be that of one part only")]
+    SameName(String),
     /// The branch conditions of the traces are too many for one memory, or one condition is too
     /// large.
     #[error("trace '{trace}': {error}")]

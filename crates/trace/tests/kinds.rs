@@ -320,3 +320,24 @@ proptest! {
         prop_assert_eq!(read.link().unwrap(), image);
     }
 }
+
+#[test]
+fn parts_of_one_name_are_refused() {
+    let part = |name: &str, nodes: &[Accel]| accelflow_trace::Part {
+        name: name.to_owned(),
+        nodes: nodes.iter().copied().map(Node::Accel).collect(),
+    };
+    let tail = accelflow_trace::Part {
+        name: "a".to_owned(),
+        nodes: vec![Node::Accel(Accel::Tcp), Node::Tail("b".to_owned())],
+    };
+    let one = [tail, part("b", &[Accel::Decr])];
+    assert!(link(one.to_vec()).is_ok());
+    // Whether they differ or not: the tail must lead to one of them.
+    for twice in [part("b", &[Accel::Decr]), part("b", &[Accel::Encr])] {
+        let error = link([&one[..], &[twice]].concat()).unwrap_err();
+        assert_eq!(error, LinkError::SameName("b".to_owned()));
+        let text = "name of a part = 'b': must be that of one part only";
+        assert_eq!(error.to_string(), text);
+    }
+}

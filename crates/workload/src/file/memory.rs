@@ -32,7 +32,11 @@ impl Workload {
         for (index, name, nodes) in self.sources()? {
             let place = format!("traces[{index}]");
             if is_part(&name, &nodes) {
-                parts.push(Part { name, nodes });
+                // As an equal trace, an equal part may be there again.
+                let part = Part { name, nodes };
+                if !parts.contains(&part) {
+                    parts.push(part);
+                }
                 continue;
             }
             let registered = library.register_for_stated_facts(&name, nodes);
