@@ -87,6 +87,9 @@ def to_table(comparison: Comparison) -> pa.Table:
     columns.add("slo_us", "float64", lambda r: r.slo_us)
     columns.add("slo_requests_count", "uint64", lambda r: r.slo_requests)
     columns.add("slo_missed_count", "uint64", lambda r: r.slo_missed)
+    columns.add("errors_count", "uint64", lambda r: r.errors)
+    columns.add("retries_count", "uint64", lambda r: r.retries)
+    columns.add("gave_up_count", "uint64", lambda r: r.gave_up)
     columns.add("timed_out_count", "uint64", lambda r: r.timed_out)
     columns.add("unanswered_ratio", "float64", lambda r: r.unanswered_share)
     columns.add("deadlines_count", "uint64", lambda r: r.deadlines)
@@ -101,7 +104,7 @@ def to_table(comparison: Comparison) -> pa.Table:
 
 def _add_called(columns: _Columns) -> None:
     """Add the columns of the requests that services received from other services."""
-    for count in ("requests", "completed", "timed_out", "slo_requests", "slo_missed"):
+    for count in ("requests", "completed", "errors", "timed_out", "slo_requests", "slo_missed"):
         columns.add(f"called_{count}_count", "uint64", partial(_inner, f"called.{count}"))
     for latency in ("mean_us", "p50_us", "p99_us", "p999_us"):
         columns.measure(f"called_{latency}", f"called.{latency}")

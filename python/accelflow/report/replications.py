@@ -29,6 +29,8 @@ _LARGEST: Final = ("number", "peak_running_traces")
 _TAILS: Final = ("tail_us", "tail_bins")
 #: Members with times that are sums over a run, and so are added like counts.
 _SUMS: Final = ("waiting_us", "shaping_us", "accelerator_us", "charged_us")
+#: Objects of counts that a result has only if one of them is above 0.
+_IF_ANY: Final = ("retries", "calls")
 #: The measures of a service that ``without_seed`` has without each seed in turn.
 _LEFT_OUT: Final = ("mean_us", "p99_us")
 #: The measures of a system, computed from those of its services.
@@ -137,7 +139,8 @@ def _member(key: str, values: Sequence[Any]) -> Any:
     """Combine the values that all seeds have for the member `key`."""
     present = [value for value in values if value is not None]
     if present and isinstance(present[0], Mapping):
-        return _merged(present) if len(present) == len(values) else None
+        whole = len(present) == len(values) or key in _IF_ANY
+        return _merged(present) if whole else None
     if all(value == values[0] and not _is_count(value) for value in values):
         return values[0]
     if isinstance(present[0], str):  # the resource that is overloaded with some seed

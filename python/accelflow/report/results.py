@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from accelflow.errors import one_of, refused
 from accelflow.report.adjusted import isolates_tenants, own_overloads
-from accelflow.report.called import Called
+from accelflow.report.called import Called, read_called
 from accelflow.report.named import Named
 from accelflow.report.own_arrivals import check_loads
 from accelflow.report.reader import Interval, Reader, reject_repeats
@@ -82,10 +82,12 @@ class ServiceResult:
     answered later or never. `idle_unanswered` is true if even an idle server does not answer, so
     that no SLO follows from its response time: `slo_us` is then None, and all requests missed.
 
-    The following are those of the whole run, warm-up included. `responded` counts responses.
-    `timed_out` counts requests without one, since a message did not arrive in time or was refused
-    for lack of memory. Of the `deadlines` operations with a deadline, `deadlines_missed` ended
-    late. `fallbacks` counts the traces that an accelerator handed to a core, by reason.
+    The following are those of the whole run, warm-up included. `responded` counts responses, of
+    which `errors` report an error. `retries` counts attempts of chains that repeated a failed one,
+    and `gave_up` chains whose last attempt failed, also for other services' requests. `timed_out`
+    counts requests without a response, since a message did not arrive in time or was refused for
+    lack of memory. Of the `deadlines` operations with a deadline, `deadlines_missed` ended late.
+    `fallbacks` counts the traces that an accelerator handed to a core, by reason.
     `accelerator_denied` has the share of operations that a full queue turned away, by kind of
     accelerator. `operations_per_request` is a mean over all requests of the server, and
     `dispatcher_instructions_mean` a mean over their operations. Files of older versions lack some
@@ -115,6 +117,9 @@ class ServiceResult:
     slo_us: float | None = None
     slo_requests: int = 0
     slo_missed: int = 0
+    errors: int = 0
+    retries: int = 0
+    gave_up: int = 0
     timed_out: int = 0
     deadlines: int = 0
     deadlines_missed: int = 0
@@ -547,7 +552,7 @@ def _read_flag(reader: Reader, key: str) -> bool:
 
 
 def _read_service(reader: Reader) -> ServiceResult:
-    slo = reader.inner_if_any("slo")
+    slo, retries = reader.inner_if_any("slo"), reader.inner_if_any("retries")
     return ServiceResult(
         service=reader.get("service", str),
         offered_rps=reader.number_or_none("offered_rps"),
@@ -567,12 +572,15 @@ def _read_service(reader: Reader) -> ServiceResult:
         slo_us=slo.optional("us", None, Reader.number_or_none),
         slo_requests=slo.optional("requests", 0, Reader.count),
         slo_missed=slo.optional("missed", 0, Reader.count),
+        errors=reader.optional("errors", 0, Reader.count),
+        retries=retries.optional("attempts", 0, Reader.count),
+        gave_up=retries.optional("gave_up", 0, Reader.count),
         timed_out=reader.optional("timed_out", 0, Reader.count),
         deadlines=reader.optional("deadlines", 0, Reader.count),
         deadlines_missed=reader.optional("deadlines_missed", 0, Reader.count),
         intervals=reader.each_if_any("intervals", Reader.interval),
         without_seed=reader.each_if_any("without_seed", Reader.numbers),
-        called=_read_called(Reader(reader.mapping("called"), f"{reader.place}.called"))
+        called=read_called(Reader(reader.mapping("called"), f"{reader.place}.called"))
         if reader.value.get("called") is not None
         else None,
         manager_utilization=reader.optional("manager_utilization", 0.0, Reader.number),
@@ -581,19 +589,4 @@ def _read_service(reader: Reader) -> ServiceResult:
         responded=reader.optional("responded", 0, Reader.count),
         operations_per_request=reader.optional("operations_per_request", 0.0, Reader.number),
         idle_unanswered=slo.optional("idle_unanswered", False, _read_flag),
-    )
-
-
-def _read_called(reader: Reader) -> Called:
-    slo = reader.inner_if_any("slo")
-    return Called(
-        timed_out=reader.optional("timed_out", 0, Reader.count),
-        slo_requests=slo.optional("requests", 0, Reader.count),
-        slo_missed=slo.optional("missed", 0, Reader.count),
-        requests=reader.optional("requests", 0, Reader.count),
-        completed=reader.count("completed"),
-        mean_us=reader.number_or_none("mean_us"),
-        p50_us=reader.number_or_none("p50_us"),
-        p99_us=reader.number_or_none("p99_us"),
-        p999_us=reader.number_or_none("p999_us"),
     )

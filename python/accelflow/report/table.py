@@ -15,6 +15,7 @@ from accelflow.report.own_arrivals import requests_text
 from accelflow.report.paper import EXPERIMENT, PAPER_REDUCTIONS, compared, other_experiment
 from accelflow.report.reductions import left_out_notes, reduction
 from accelflow.report.results import Comparison, ServiceResult, SystemResult
+from accelflow.report.trouble import trouble_columns
 
 #: The workloads for which a reader may expect the paper's figures.
 _SUITES: Final = frozenset(dict(_native.scenario_choices())["workload"])
@@ -71,14 +72,16 @@ def _print_services(comparison: Comparison, console: Console) -> None:
 def services_table(comparison: Comparison) -> Table:
     """Return a table with a block of rows for each service, one row for each orchestrator.
 
-    The columns about the server are omitted if all services share one server.
+    The columns about the server are omitted if all services share one server, and those of errors,
+    retries and time-outs if there are none.
     """
     own = not _share_a_server(comparison)
     table = _plain_table()
     table.add_column("", no_wrap=True)
     chips = _add_chip_column(table, comparison)
+    trouble = trouble_columns(result for system in comparison.systems for result in system.services)
     headings = ["Mean", "P50", "P99", "P99.9", "Served", *_SERVER_HEADINGS[: 2 * own], "Fallbacks"]
-    for heading in headings:
+    for heading in [*headings, *(name for name, _ in trouble)]:
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_row(
         "", *[""] * chips, *["us"] * 4, "krps", *["used", "unit"][: 2 * own], "", style="dim"
@@ -91,7 +94,8 @@ def services_table(comparison: Comparison) -> Table:
         for system, result in present:
             style = "green" if system.orchestrator == "accelflow" else ""
             chip = _chip_cell(system)
-            table.add_row(f" {system.name}", *chip, *_cells(result, own=own), style=style)
+            cells = [*_cells(result, own=own), *(f"{count(result):,}" for _, count in trouble)]
+            table.add_row(f" {system.name}", *chip, *cells, style=style)
     return table
 
 
