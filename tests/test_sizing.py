@@ -112,7 +112,7 @@ def test_simulation_agrees_with_the_utilization_law_without_accelerators():
 #: form leaves out movements of data, which RELIEF has most of.
 NEAR = {
     "non_acc": (0.98, 1.03),
-    "cpu_centric": (0.95, 1.15),
+    "cpu_centric": (0.97, 1.10),
     "relief": (0.75, 1.10),
     "accelflow": (0.90, 1.02),
     "ideal": (0.91, 1.02),

@@ -51,6 +51,10 @@ pub struct ServiceDemand {
     pub started_chains: f64,
     /// The mean number of a request's attempts of chains that follow a failed attempt.
     pub repeated: f64,
+    /// The mean number of a request's waits for messages that follow an operation on an accelerator.
+    pub parked: f64,
+    /// The mean number of a request's chains whose last operation is on an accelerator.
+    pub ended: f64,
     /// The mean number of messages that the service receives for one request, including the request
     /// itself.
     pub received: f64,
@@ -175,6 +179,13 @@ impl Chip<'_> {
             sized.slowdowns(self.plan, chain)
         })
     }
+}
+
+/// Where an operation is executed.
+#[derive(Clone, Copy, PartialEq)]
+enum Place {
+    Core,
+    Accelerator,
 }
 
 /// Follows a chain, and finds its operations that a core executes: from the first one in a trace
@@ -309,8 +320,12 @@ impl ServiceDemand {
     /// Adds `attempts` executions of a chain on `way`.
     fn add(&mut self, way: &Way<'_>, attempts: f64, times: &Times<'_>) {
         let mut software = Software::new(times.chip);
+        let mut before = None;
         for operation in way.operations.iter() {
             let call = &operation.operation;
+            if call.receives && before == Some(Place::Accelerator) {
+                self.parked += attempts;
+            }
             self.received += attempts * f64::from(u8::from(call.receives));
             let name = times.chip.plan.image.accel_name(call.accel).to_owned();
             let of = self.operations.entry(name).or_default();
@@ -318,11 +333,16 @@ impl ServiceDemand {
             of.count += attempts;
             of.core_ns += core_ns;
             if software.has(operation) {
+                before = Some(Place::Core);
                 of.on_core += attempts;
                 of.on_core_ns += core_ns;
             } else {
+                before = Some(Place::Accelerator);
                 of.accelerator_ns += attempts * times.on_accelerator(operation);
             }
+        }
+        if before == Some(Place::Accelerator) {
+            self.ended += attempts;
         }
         self.fallbacks += attempts * software.traces;
     }

@@ -41,8 +41,10 @@ class Overheads:
     `core_ns` has the core time by what takes it: an ``operation`` on an accelerator, a ``received``
     message, a message ``received_by_tcp`` or ``sent_by_tcp`` (by the accelerator TCP), a ``phase``
     of application logic, the start of a ``chain``, an attempt of a chain that is ``repeated``, a
-    trace that ``falls_back`` to a core, and a ``request``. `hand_over_ns` is the latency between
-    two operations. `manager_ns` is the time for which an operation or a chain occupies RELIEF's
+    wait for a message that is ``parked`` after an operation on an accelerator, a chain that
+    ``ended`` with one, a trace that ``falls_back`` to a core, and a ``request``. What takes less
+    than an ``operation`` states has a negative time. `hand_over_ns` is the latency between two
+    operations. `manager_ns` is the time for which an operation or a chain occupies RELIEF's
     manager.
     """
 
@@ -65,6 +67,8 @@ class Overheads:
             "phase": row["cpu_phases"],
             "chain": row["started_chains"],
             "repeated": row["repeated"],
+            "parked": row["parked"],
+            "ended": row["ended"],
             "falls_back": row["fallbacks"],
             "request": 1,
         }
@@ -178,7 +182,9 @@ def overheads(plan: Plan, system: str) -> Overheads | None:
     """Return the times that the orchestration of `system` adds; None if it has no closed form.
 
     Without accelerators, a received message wakes a thread. With CPU-Centric, each operation ends
-    with an interrupt, whose handler submits the next operation. RELIEF's manager starts
+    with an interrupt, whose handler switches to a thread that submits the next operation, and back.
+    There is no next operation to submit at a wait for a message, and the end of a chain only
+    interrupts. RELIEF's manager starts
     operations, but interrupts a core for work that the manager cannot do (section VII.A.1): twice
     for a message that TCP receives, at the trace's branch and at its end, and once for a message
     that TCP sends, at the trace's tail. With AccelFlow, a core starts a chain, notices its end, and
@@ -198,7 +204,15 @@ def overheads(plan: Plan, system: str) -> Overheads | None:
             }
         ),
         "cpu_centric": Overheads(
-            core_ns={"operation": driver, "repeated": switch, "falls_back": switch},
+            core_ns={
+                "operation": driver,
+                "parked": -submit,
+                "ended": -(2 * switch + submit),
+                "phase": switch,
+                "chain": submit,
+                "repeated": switch,
+                "falls_back": switch,
+            },
             hand_over_ns=move,
         ),
         "relief": Overheads(
