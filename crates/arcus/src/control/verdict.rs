@@ -142,6 +142,26 @@ impl FlowStatus {
         Some(found)
     }
 
+    /// Counts the periods in which this flow missed its promised rate: it got less by more than 1 %
+    /// although it had more to send. `number` is the flow's index in `run`. Only the measured time
+    /// counts; 0 for an opportunistic flow.
+    ///
+    /// If the rate is promised in a percentage of periods, these are [`Periods::missed`]. Otherwise
+    /// the periods are those of length `period`, and shortfalls add up until the flow makes up for
+    /// them; together they may be as large as the flow's largest message, of which so much may be
+    /// under way.
+    pub fn missed_periods(&self, run: &RunResult, number: usize, period: Time) -> u64 {
+        let Some(slo) = self.slo_gbit_per_s() else {
+            return 0;
+        };
+        if let Some(periods) = self.periods(run, number) {
+            return periods.missed;
+        }
+        let (from, end) = run.presence(number);
+        let message = self.request.sizes.largest().get() as f64;
+        Owed::new(&run.flows[number], slo).missed(from, end, period, message)
+    }
+
     /// Returns the verdict on the percentile of latencies promised to this flow;
     /// [`Verdict::NoPromise`] if none is promised. `number` is the flow's index in `run`.
     pub fn latency_verdict(&self, run: &RunResult, number: usize) -> Verdict {

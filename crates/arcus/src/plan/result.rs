@@ -43,7 +43,8 @@ pub struct PlanResult {
     /// messages were dropped with ARCUS.
     pub warnings: Vec<String>,
     /// The number of periods in which a flow had messages waiting and got less than its SLO by more
-    /// than 1 %, summed over all flows. Periods are control periods; for a flow whose rate is
+    /// than 1 %, summed over all flows, in the measured time of the simulation with ARCUS
+    /// ([`FlowStatus::missed_periods`]). Periods are control periods; for a flow whose rate is
     /// promised in a percentage of periods, they are the periods of this promise.
     pub violations: u64,
     /// The number of control periods in which a flow kept its SLO, but was predicted to miss it
@@ -230,9 +231,13 @@ impl PlanResult {
         predicted: &[f64],
         rejected: Vec<Rejected>,
         runs: Runs<'_>,
+        control_period: Time,
         runtime: &mut Runtime,
     ) -> PlanResult {
         let each = admitted.iter().enumerate();
+        let missed = |(number, status): (usize, &FlowStatus)| {
+            status.missed_periods(runs.arcus, number, control_period)
+        };
         let warnings = each.clone().flat_map(|(number, status)| {
             let short = too_short(status, number, runs.arcus);
             short.into_iter().chain(dropped(status, number, runs.arcus))
@@ -245,7 +250,7 @@ impl PlanResult {
             admitted: flows.collect(),
             rejected,
             warnings: warnings.collect(),
-            violations: runtime.violations(),
+            violations: each.map(missed).sum(),
             predicted_violations: runtime.predicted_violations(),
             moves: runtime.moves(),
             simulated_contexts: runtime.simulated_contexts(),

@@ -62,6 +62,7 @@ pub fn plan(checked: &CheckedPlan, profiles: ProfileTable) -> Result<PlanResult,
         &predicted,
         rejected,
         runs,
+        settings.control_period,
         &mut runtime,
     ))
 }
