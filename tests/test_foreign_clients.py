@@ -2,6 +2,7 @@
 
 import logging
 import socket
+import ssl
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -15,6 +16,8 @@ from thrift.transport.TSocket import TSocket
 from thrift.transport.TTransport import TBufferedTransport, TFramedTransport
 
 from accelflow import Client, Server
+from accelflow.settings import Tls
+from certificates import make_certificate
 from thrift_client import INTERFACE, connect
 from thrift_client import Client as ApacheClient
 
@@ -91,6 +94,26 @@ def test_other_protocols_are_named_in_the_log_and_closed(
             urllib.request.urlopen(f"http://127.0.0.1:{server.port}/", timeout=60)
     entries = [record.getMessage() for record in caplog.records]
     assert any(f"the client seems to speak {seems}: must be framed Thrift" in it for it in entries)
+
+
+def test_other_forms_are_named_behind_tls_too(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    certificate, key = make_certificate(tmp_path)
+    path = tmp_path / "calculator.thrift"
+    path.write_text(INTERFACE, encoding="utf-8")
+    context = ssl.create_default_context(cafile=str(certificate))
+    server = Server(path, tls=Tls(certificate=certificate, key=key))
+    with caplog.at_level(logging.INFO, "accelflow.server"), server:
+        for sent in (b"GET / HTTP/1.1\r\n\r\n", b"\x80\x01\x00\x01\x00\x00\x00\x03add"):
+            plain = socket.create_connection(("127.0.0.1", server.port), timeout=60)
+            with context.wrap_socket(plain, server_hostname="localhost") as client:
+                client.sendall(sent)
+                assert client.recv(100) == b""
+    entries = [record.getMessage() for record in caplog.records]
+    assert "seems to speak HTTP/1: must be framed" in entries[0]
+    assert "seems to speak Thrift without frames, in the binary protocol: " in entries[1]
+    assert len(entries) == 2
 
 
 def test_services_of_included_files_are_not_served(tmp_path: Path) -> None:

@@ -61,6 +61,8 @@ pub(crate) struct Connection<'s> {
     client_is_done: bool,
     /// Whether a whole message has arrived.
     has_spoken: bool,
+    /// Whether the log has what the client speaks instead of Thrift.
+    pub(super) is_foreign: bool,
     /// Replies that wait to be written with the next one.
     outbound: Outbound,
     counters: Counters,
@@ -112,6 +114,7 @@ impl<'s> Connection<'s> {
             memory: None,
             client_is_done: false,
             has_spoken: false,
+            is_foreign: false,
             outbound: Outbound::default(),
             counters: Counters::default(),
             receiving: Duration::ZERO,
@@ -134,6 +137,7 @@ impl<'s> Connection<'s> {
             Ok(never) => match never {},
             Err(close) => close,
         };
+        self.report_malformed(&close);
         // Writing fails if the client is gone, which is harmless now.
         let _ = self.flush();
         if let Some(session) = &mut self.conversation.session.tls
@@ -151,15 +155,7 @@ impl<'s> Connection<'s> {
         let config = &self.shared.config;
         let patience = Some(config.first_byte_timeout.min(config.idle_timeout));
         self.stream.set_read_timeout(patience).map_err(Close::Io)?;
-        let first = self.next().map_err(Close::before_anything);
-        if let Err(Close::Malformed(error)) = &first {
-            let bytes = match self.control {
-                Some(_) => self.opened.bytes(),
-                None => self.inbound.bytes(),
-            };
-            self.report_foreign(bytes, error);
-        }
-        let mut first = Some(first?);
+        let mut first = Some(self.next().map_err(Close::before_anything)?);
         self.has_spoken = true;
         let patience = Some(config.idle_timeout);
         self.stream.set_read_timeout(patience).map_err(Close::Io)?;

@@ -4,6 +4,7 @@
 use accelflow_accel::AccelError;
 
 use super::connection::Connection;
+use crate::transport::close::Close;
 
 /// What a connection's first bytes look like.
 const BEGINNINGS: [(&[u8], &str); 16] = [
@@ -73,8 +74,26 @@ fn is_named_call(bytes: &[u8]) -> bool {
 }
 
 impl Connection<'_> {
+    /// Logs the end of a connection whose bytes are no frame. Records of TLS may end it, too: then the
+    /// log has nothing, unless what they held is another protocol.
+    pub(super) fn report_malformed(&mut self, close: &Close) {
+        let Close::Malformed(error) = close else {
+            return;
+        };
+        let bytes = match self.control {
+            Some(_) => self.opened.bytes(),
+            None => self.inbound.bytes(),
+        };
+        let is_message = !bytes.is_empty() && self.control.is_none();
+        if !self.is_foreign && (is_message || guess(bytes).is_some()) {
+            let bytes = bytes.to_vec();
+            self.report_foreign(&bytes, error);
+        }
+    }
+
     /// Logs that the connection ends since `bytes` are no message, and what they seem to be.
-    pub(super) fn report_foreign(&self, bytes: &[u8], error: &AccelError) {
+    pub(super) fn report_foreign(&mut self, bytes: &[u8], error: &AccelError) {
+        self.is_foreign = true;
         let seems = match guess(bytes) {
             Some(protocol) => format!("the client seems to speak {protocol}: "),
             None => String::new(),

@@ -37,7 +37,10 @@ impl Connection<'_> {
     /// if the request has no valid header.
     pub(super) fn refuse(&mut self, frame: &[u8], error: &RunError) -> Result<(), Close> {
         let header = rpc::read_header(frame, self.shared.limits());
-        let header = header.inspect_err(|error| self.report_foreign(frame, error))?;
+        if let Err(error) = &header {
+            self.report_foreign(frame, error);
+        }
+        let header = header?;
         let is_call = matches!(header.message_type, MessageType::Call | MessageType::Oneway);
         let (kind, reason) = match is_call {
             true => kind(error),
