@@ -249,6 +249,15 @@ def test_every_key_of_a_plan_and_every_parameter_is_known() -> None:
                 assert VALIDATORS["sizing"].is_valid(plan), tree
 
 
+def test_every_spelling_of_an_axis_is_known() -> None:
+    for each in parameters():
+        for key in filter(None, (each.key, each.also)):
+            for name in (key, f"config.{key}"):
+                for axes in ({name: [1, 2]}, nested({name: [1, 2]})):
+                    study = {"schema": "accelflow.study/1", "axes": axes}
+                    assert VALIDATORS["study"].is_valid(study), axes
+
+
 def nested(config: dict[str, Any]) -> dict[str, Any]:
     """The parameters `config` in nested tables."""
     found: dict[str, Any] = {}

@@ -420,3 +420,33 @@ def test_the_command_reports_and_prints_json(study_file: Path, tmp_path: Path):
         "skipped": [],
         "results": str(place / "results.parquet"),
     }
+
+
+@pytest.mark.parametrize(
+    "spelt",
+    ["config.accelerator.TCP.pes", "accelerator.TCP.pes", "pes.TCP", "config.pes.TCP"],
+)
+def test_axes_may_be_spelt_as_in_a_chips_file(tmp_path: Path, spelt: str) -> None:
+    plain = STUDY.replace('"config.pes.TCP"', f'"{spelt}"')
+    assert read(plain, tmp_path).names == ["config.pes.TCP", "rate_rps"]
+    # In a table, as the file of the chip has it.
+    table, _, last = spelt.rpartition(".")
+    nested = STUDY.replace('"config.pes.TCP" = [2, 8]\n', "")
+    nested = f"{nested}[axes.{table}]\n{last} = [2, 8]\n"
+    assert read(nested, tmp_path).names == ["rate_rps", "config.pes.TCP"]
+    points = "".join(f"[[points]]\n{spelt} = {count}\n" for count in (2, 8))
+    listed = read(STUDY[: STUDY.index("[axes]")] + points, tmp_path)
+    assert listed.points == ({"config.pes.TCP": 2}, {"config.pes.TCP": 8})
+    assert listed.at(listed.points[1], 1).config == {"pes.TCP": 8}
+    given = studies.Study(kind="list", points=[{spelt: 2}])
+    assert given.points == ({"config.pes.TCP": 2},)
+    assert studies.Axis(name=spelt, values=(2,)).name == "config.pes.TCP"
+    asked = STUDY[: STUDY.index("[design]")] + (
+        f'[find]\nsystem = "relief"\nleast = "{spelt}"\nlimits.p99_us = 900\n'
+        "range = { from = 1, to = 4, whole = true }\n"
+    )
+    path = tmp_path / "find.toml"
+    path.write_text(asked.replace('orchestrators = ["relief", "accelflow"]\n', ""))
+    question = studies.read_find(path)
+    assert isinstance(question, studies.Question)
+    assert question.name == "config.pes.TCP"

@@ -153,9 +153,20 @@ SCENARIO = "[scenario]\n"
             "points[0] = 'config.pes.TCP': must be given only once",
         ),
         (
+            "[2, 8]",
+            "[2, 8]\n[axes.accelerator.TCP]\npes = [4]",
+            "axes = 'config.pes.TCP': must be given only once",
+        ),
+        (
+            '[axes]\n"config.pes.TCP" = [2, 8]',
+            '[[points]]\n"config.pes.TCP" = 2\naccelerator.TCP.pes = 3',
+            "points[0] = 'config.pes.TCP': must be given only once",
+        ),
+        (
             "config.pes.TCP",
-            "config.accelerator.TCP.pes",
-            "axis = 'config.accelerator.TCP.pes': must be spelt config.pes.TCP",
+            "accelerator.tcp.pes",
+            "axis = 'accelerator.tcp.pes': must be chip, a scenario's field such as rate_rps, or"
+            " config.KEY, did you mean accelerator.pes, config.accelerator.TCP.pes, accelerator.T",
         ),
         (
             '"config.pes.TCP" = [2, 8]',

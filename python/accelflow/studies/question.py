@@ -18,6 +18,7 @@ from accelflow.studies.study import (
     Range,
     Study,
     axes_by_name,
+    axis_name,
     check_axis,
     check_once,
     check_schema,
@@ -94,6 +95,7 @@ class Question(_Search):
     def __post_init__(self) -> None:
         """Raise InputError for values that a search would misread."""
         super().__post_init__()
+        object.__setattr__(self, "name", axis_name(self.name))
         _check_searched("name", self.name)
         instance_of("most", self.most, (bool,), "True or False")
         _check_values("values", self.name, self.values)
@@ -172,7 +174,7 @@ def _question(study: Study, tree: Mapping[str, Any]) -> Question:
         allowed = "must have exactly one of the keys least, most and minimize"
         raise refused("find", sorted(tree), allowed)
     wanted = "most" if "most" in tree else "least"
-    name = tree[wanted]
+    name = axis_name(tree[wanted])
     _check_searched(f"find.{wanted}", name)
     with _named_as_in_file({"name": wanted, "values": "range"}):
         return Question(

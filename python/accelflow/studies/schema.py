@@ -32,6 +32,7 @@ from accelflow.studies.study import (
     SCHEMA,
     Range,
     axis_names,
+    axis_spellings,
     number_axes,
 )
 
@@ -197,18 +198,24 @@ def _axes(of: str, description: str, names: str = "Axis") -> dict[str, Any]:
     Parameters are in nested tables, or have names with dots.
     """
     each = {"$ref": f"#/$defs/{of}"}
-    found: dict[str, Any] = {"config": _table((), {})}
-    for name in axis_names():
+    every = axis_spellings(axis_names())
+    found: dict[str, Any] = {}
+    for name in every:
         *tables, last = name.split(".")
         members = found
         for table in tables:
             members = members.setdefault(table, _table((), {}))["properties"]
-        members[last] = each
+        if tables:
+            members[last] = each
+    # The name of a scenario's field may also be that of a group of parameters: facts.
+    nested = {
+        name: {"anyOf": [each, table]} if name in every else table for name, table in found.items()
+    }
     return {
         "type": "object",
         "description": description,
-        "properties": {"config": found["config"]},
-        "propertyNames": {"anyOf": [{"$ref": f"#/$defs/{names}"}, {"const": "config"}]},
+        "properties": nested,
+        "propertyNames": {"anyOf": [{"$ref": f"#/$defs/{names}"}, {"enum": [*nested]}]},
         "additionalProperties": each,
     }
 
@@ -216,8 +223,11 @@ def _axes(of: str, description: str, names: str = "Axis") -> dict[str, Any]:
 def _definitions() -> dict[str, Any]:
     value = {"type": ["string", "number", "boolean", "array", "object"]}
     return {
-        "Axis": {"enum": axis_names(), "description": "The name of an axis."},
-        "NumberAxis": {"enum": [*number_axes()], "description": "The name of an axis of numbers."},
+        "Axis": {"enum": axis_spellings(axis_names()), "description": "The name of an axis."},
+        "NumberAxis": {
+            "enum": axis_spellings(number_axes()),
+            "description": "The name of an axis of numbers.",
+        },
         "Value": value | {"description": "A value of an axis."},
         "Values": {
             "anyOf": [

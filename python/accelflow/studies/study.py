@@ -34,6 +34,8 @@ __all__ = [
     "Range",
     "Study",
     "axes_by_name",
+    "axis_name",
+    "axis_spellings",
     "check_axis",
     "read_range",
     "read_study",
@@ -133,9 +135,10 @@ class Range:
 class Axis:
     """An axis of a study: a field or parameter that the study varies, and the values to try.
 
-    `name` is a field of a scenario, ``config.KEY`` for a parameter of the server, or ``chip``.
-    `values` is a list or a range. Raises InputError for an unknown name, for an empty list, and for
-    a value that is not finite or is given twice.
+    `name` is a field of a scenario, ``config.KEY`` for a parameter of the server, or ``chip``. A
+    parameter may be spelt as a chip's file spells it, such as ``accelerator.TCP.pes``; `name` is
+    then ``config.pes.TCP``. `values` is a list or a range. Raises InputError for an unknown name,
+    for an empty list, and for a value that is not finite or is given twice.
     """
 
     name: str
@@ -143,6 +146,7 @@ class Axis:
 
     def __post_init__(self) -> None:
         """Refuse names and values that a run would misread."""
+        object.__setattr__(self, "name", axis_name(self.name))
         check_axis("axis", self.name)
         if isinstance(self.values, Range):
             _check_whole(self.name, self.name, self.values, given=False)
@@ -208,7 +212,7 @@ class Study:
             raise refused("points times seeds", self.most_simulations, allowed)
 
     def _check_types(self) -> None:
-        """Raise InputError for fields of another type, and make `folder` a path."""
+        """Raise InputError for fields of another type; make names of axes and `folder` uniform."""
         if not isinstance(self.scenario, Mapping):
             raise refused("scenario", self.scenario, "must map fields of a scenario to values")
         listed = isinstance(self.axes, list | tuple)
@@ -217,6 +221,10 @@ class Study:
         listed = isinstance(self.points, list | tuple)
         if not listed or not all(isinstance(point, Mapping) for point in self.points):
             raise refused("points", self.points, "must be a list of mappings from axes to values")
+        for number, point in enumerate(self.points):
+            check_once(f"points[{number}]", [axis_name(name) for name in point])
+        spelt = tuple({axis_name(name): point[name] for name in point} for point in self.points)
+        object.__setattr__(self, "points", spelt)
         object.__setattr__(self, "folder", file_path("folder", self.folder))
 
     def _check_kind(self) -> None:
@@ -391,14 +399,35 @@ def axes_by_name(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[st
     """Yield the name and the values of each axis in `tree`, the nested tables of a study's file.
 
     Names of nested tables are joined with dots: ``config``, ``accelerator`` and ``pes`` give
-    ``config.accelerator.pes``. `prefix` comes before the name. A table with ``from`` or ``to`` is
+    ``config.accelerator.pes``, and spelt by :func:`axis_name`. `prefix` comes before the name. A
+    table with ``from`` or ``to`` is
     the range of values of an axis.
     """
     for key, value in tree.items():
         if isinstance(value, Mapping) and not {"from", "to"} & set(value):
             yield from axes_by_name(value, f"{prefix}{key}.")
         else:
-            yield f"{prefix}{key}", value
+            yield axis_name(f"{prefix}{key}"), value
+
+
+def axis_name(name: str) -> str:
+    """Return the name of the axis that is spelt `name`, such as ``config.pes.TCP``.
+
+    The prefix ``config.`` may be left out, and the key of a parameter may be spelt as in a chip's
+    file: ``accelerator.TCP.pes``. Another text, which names no parameter, is returned unchanged.
+    """
+    return _spellings().get(name, name) if isinstance(name, str) else name
+
+
+def _spellings() -> dict[str, str]:
+    """Return the names of axes for parameters by their other spellings."""
+    return {
+        f"{prefix}{key}": f"config.{each.key}"
+        for each in parameters()
+        for key in (each.key, each.also)
+        for prefix in ("config.", "")
+        if key and f"{prefix}{key}" not in _SCENARIO
+    }
 
 
 def axis_names() -> list[str]:
@@ -409,6 +438,14 @@ def axis_names() -> list[str]:
         "chip",
         *keys,
     ]
+
+
+def axis_spellings(names: Iterable[str]) -> list[str]:
+    """Return all spellings of the axes called `names`; each begins with its name."""
+    also: dict[str, list[str]] = {}
+    for spelling, name in _spellings().items():
+        also.setdefault(name, [name]).append(spelling)
+    return list(dict.fromkeys(spelling for name in names for spelling in also.get(name, [name])))
 
 
 def number_axes() -> dict[str, bool]:
@@ -425,14 +462,9 @@ def check_axis(what: str, name: str) -> None:
     if name in _SET_OTHERWISE:
         allowed = f"must be an axis other than {name}: {_SET_OTHERWISE[name]}"
         raise refused(what, name, allowed)
-    also = {
-        f"config.{parameter.also}": parameter.key for parameter in parameters() if parameter.also
-    }
-    if name in also:
-        raise refused(what, name, f"must be spelt config.{also[name]}")
     if name not in known:
         allowed = "must be chip, a scenario's field such as rate_rps, or config.KEY"
-        raise refused(what, name, allowed, known)
+        raise refused(what, name, allowed, axis_spellings(known))
 
 
 def _check_whole(place: str, name: str, values: Range, given: object) -> None:
