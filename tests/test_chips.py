@@ -5,14 +5,16 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
+import accelflow
 from accelflow import chip as models
 from accelflow import simulation
 from accelflow.chips import Chip, chip_schema, chip_text, find_chip, packaged, read_chip
 from accelflow.errors import InputError
 from accelflow.parameters import configured, parameters
-from accelflow.report import Comparison
+from accelflow.report import Comparison, write_json, write_parquet
 from accelflow.report.export import to_table
 from accelflow.report.notes import notes_of
 from accelflow.report.table import services_table
@@ -341,3 +343,21 @@ def test_chips_are_named_as_on_the_command_line() -> None:
     )
     with pytest.raises(InputError, match="did you mean small"):
         simulation.check(small(chips=["smal"]))
+
+
+def test_rows_have_one_order_in_every_file(tmp_path: Path) -> None:
+    comparison = accelflow.compare(
+        "trainticket",
+        services=["Pay"],
+        orchestrators=["relief", "non_acc", "accelflow"],
+        chips=["small", "paper"],
+        requests=100,
+    )
+    write_json(comparison, tmp_path / "results.json")
+    write_parquet(comparison, tmp_path / "results.parquet")
+    systems = json.loads((tmp_path / "results.json").read_text())["systems"]
+    rows = pq.read_table(tmp_path / "results.parquet").to_pylist()
+    in_json = [f"{row['orchestrator']} on {row['chip']}" for row in systems]
+    assert in_json == [row["system"] for row in rows] == [each.id for each in comparison.systems]
+    # The order of the paper's figures, and of the chips as given.
+    assert in_json[:3] == ["non_acc on small", "non_acc on paper", "relief on small"]

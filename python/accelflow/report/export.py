@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from accelflow.errors import file_path
 from accelflow.files import write_whole
 from accelflow.report.called import Called
-from accelflow.report.results import SCHEMA, Comparison, ServiceResult
+from accelflow.report.results import SCHEMA, Comparison, ServiceResult, system_id
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -22,9 +22,13 @@ def to_json(comparison: Comparison) -> str:
     """Return the results of a comparison as JSON text, schema ``accelflow.compare/1``.
 
     Keys are sorted, and each float is the shortest text that reads back as the same value, so equal
-    results give equal text.
+    results give equal text. Systems are in the order of :attr:`Comparison.systems`, as in tables.
     """
-    return json.dumps(comparison.source, sort_keys=True, indent=2, allow_nan=False) + "\n"
+    order = [system.id for system in comparison.systems]
+    rows = {system_id(row): row for row in comparison.source["systems"]}
+    systems = [rows[name] for name in sorted(rows, key=order.index)]
+    source = {**comparison.source, "systems": systems}
+    return json.dumps(source, sort_keys=True, indent=2, allow_nan=False) + "\n"
 
 
 def write_json(comparison: Comparison, path: str | PathLike[str]) -> None:
