@@ -9,6 +9,7 @@ import pytest
 
 import accelflow
 from accelflow import simulation
+from accelflow.chips import find_chip
 from accelflow.cli import main
 from accelflow.cli.doubts import each_once, plain_warnings
 from accelflow.errors import InputError
@@ -340,3 +341,26 @@ def test_services_of_a_file_are_shown(tmp_path: Path, capsys: pytest.CaptureFixt
     committed = ROOT / "docs" / "schemas" / "workload.schema.json"
     assert (code, output) == (0, committed.read_text())
     assert output == workload_schema()
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("deep.toml", f"a = {'[' * 90}{']' * 90}", "must be TOML: tables and lists are nested"),
+        ("deep.toml", f"a = {'{ a = ' * 90}1{' }' * 90}", "must be TOML: tables and lists are"),
+        ("deep.toml", f"{'a.' * 90}a = 1", "must be TOML: tables and lists are nested more than"),
+        ("deep.json", f'{{"a": {"[" * 200}{"]" * 200}}}', "must be JSON: objects and lists are"),
+    ],
+)
+def test_nesting_that_is_too_deep_is_said_as_such(
+    tmp_path: Path, name: str, text: str, message: str
+) -> None:
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(InputError) as refused:
+        load_workload(path)
+    assert message in str(refused.value)
+    assert " deep" in str(refused.value)
+    if name.endswith(".toml"):
+        with pytest.raises(InputError, match="tables and lists are nested more than"):
+            find_chip(str(path))

@@ -72,6 +72,7 @@ mod parameter;
 mod provenance;
 mod refusal;
 mod similar;
+mod syntax;
 mod system;
 mod table;
 
@@ -81,5 +82,6 @@ pub use parameter::Parameter;
 pub use provenance::Provenance;
 pub use refusal::{Refusal, any_of, quoted};
 pub use similar::similar;
+pub use syntax::syntax_text;
 pub use system::system_text;
 pub use table::{Row, Table};

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use accelflow_parameters::{Kind, Parameter, Refusal, number_text, quoted};
+use accelflow_parameters::{Kind, Parameter, Refusal, number_text, quoted, syntax_text};
 use accelflow_sim::config::PARAMETERS;
 use toml_edit::{Document, Item, Key, TableLike, Value};
 
@@ -56,7 +56,7 @@ impl ChipFile {
     pub fn from_toml(text: &str) -> Result<ChipFile, ChipError> {
         let document = Document::parse(text).map_err(|error| {
             let offset = error.span().map_or(0, |span| span.start);
-            at(text, offset, error.message().trim().replace('\n', ", "))
+            at(text, offset, syntax_text(error.message()))
         })?;
         let mut reader = Reader {
             text,

@@ -1,6 +1,6 @@
 //! Reading of the text of a workload file.
 
-use accelflow_parameters::Refusal;
+use accelflow_parameters::{Refusal, syntax_text};
 use serde_json::{Map, Number, Value};
 use toml_edit::{Item, Key, TableLike};
 
@@ -63,7 +63,7 @@ fn from_json(text: &str, name: &str) -> Result<Value, FileError> {
         let at = (line > 0).then_some(Position { line, column });
         let message = error.to_string();
         let message = message.split(" at line ").next().unwrap_or(&message);
-        fail(name, at, syntax("JSON", message.to_owned()))
+        fail(name, at, syntax("JSON", syntax_text(message)))
     })
 }
 
@@ -71,8 +71,7 @@ fn from_toml(text: &str, name: &str) -> Result<(Value, Places), FileError> {
     let lines = Lines::of(text);
     let document = toml_edit::Document::parse(text).map_err(|error| {
         let at = error.span().map(|span| lines.position(span.start));
-        let message = error.message().replace('\n', ", ");
-        fail(name, at, syntax("TOML", message))
+        fail(name, at, syntax("TOML", syntax_text(error.message())))
     })?;
     let mut reader = Reader {
         lines,
