@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use accelflow_sim::SimError;
 use accelflow_workload::profile::{OperationProfile, PhaseProfile, Profile, ServiceProfile};
-use accelflow_workload::services::{ChainWalk, ChainWay, FactOdds, Operation, Place};
+use accelflow_workload::services::{Chain, ChainWalk, ChainWay, FactOdds, Operation, Place};
 
 use crate::error::{ScenarioError, engine};
 use crate::setup::{Facts, Setup};
@@ -38,10 +38,10 @@ pub(crate) fn ways<'p>(
         place,
     };
     match setup.facts() {
-        Facts::Common => Ok(finder.common()),
+        Facts::Common => finder.common(),
         Facts::Drawn(odds) => match odds.get(&(finder.place.service.clone(), phase, chain)) {
             Some(odds) => finder.drawn(odds),
-            None => Ok(finder.common()),
+            None => finder.common(),
         },
         Facts::Recorded => finder.recorded(),
     }
@@ -55,24 +55,31 @@ struct Finder<'p, 's> {
 
 impl<'p> Finder<'p, '_> {
     /// The most common path alone.
-    fn common(&self) -> Vec<Way<'p>> {
+    fn common(&self) -> Result<Vec<Way<'p>>, ScenarioError> {
         let operations = match self.profile.phases().get(self.place.phase) {
             Some(PhaseProfile::Traces(chains)) => chains.get(self.place.chain),
             _ => None,
         };
-        let way = |operations: &'p Vec<OperationProfile>| Way {
-            probability: 1.0,
-            operations: Cow::Borrowed(operations),
-            fails: false,
+        let (Some(operations), Some(chain)) = (operations, self.chain()) else {
+            return Ok(Vec::new());
         };
-        operations.map(way).into_iter().collect()
+        let ways = chain.ways(&self.place, &self.setup.plan.image, &FactOdds::none());
+        let of_way = |way: ChainWay| Way {
+            probability: way.probability,
+            operations: Cow::Borrowed(operations.as_slice()),
+            fails: way.fails,
+        };
+        Ok(ways.map_err(engine)?.into_iter().map(of_way).collect())
+    }
+
+    fn chain(&self) -> Option<&'p Chain> {
+        let phase = self.profile.service().path().get(self.place.phase)?;
+        phase.chains().get(self.place.chain)
     }
 
     /// The ways that random payload values lead to.
     fn drawn(&self, odds: &FactOdds) -> Result<Vec<Way<'p>>, ScenarioError> {
-        let chains = self.profile.service().path().get(self.place.phase);
-        let chain = chains.and_then(|phase| phase.chains().get(self.place.chain));
-        let Some(chain) = chain else {
+        let Some(chain) = self.chain() else {
             return Ok(Vec::new());
         };
         let ways = chain.ways(&self.place, &self.setup.plan.image, odds);
