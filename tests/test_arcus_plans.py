@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from accelflow import InputError, arcus
+from accelflow.page import Table
 from accelflow.plans import plan_schema
 from accelflow.reports.arcus import plan_page
 
@@ -324,6 +325,45 @@ def test_a_burst_has_room_in_the_bucket_and_predictions_are_counted() -> None:
     # After the first burst the rate falls to the promise, which looks like a shortfall to come.
     assert bursty["predicted_violations"] > 0
     assert bursty["violations"] == 0
+
+
+def test_table_and_page_say_how_busy_the_platform_is(tmp_path: Path) -> None:
+    flow = {"name": "a", "accelerator": "half", "path": "inline_rx", "message_bytes": 1_500}
+    plan = {
+        "accelerator": [{"name": "half", "peak_gbit_per_s": 20}],
+        "flow": [flow | {"slo_gbit_per_s": 10}],
+    }
+    result = arcus.plan(plan)
+    found = {use["resource"]: use for use in result["utilisation"]}
+    # 10 of 20 Gbit/s; and nothing leaves by the ports.
+    assert found["half#0"]["utilisation"]["Arcus"] == pytest.approx(0.5, abs=0.005)
+    assert found["port 0 out"] == {
+        "resource": "port 0 out",
+        "kind": "port",
+        "utilisation": {"Arcus": 0, "Host_noTS": 0},
+    }
+    sections = {section.title: section for section in plan_page(result, None).sections}
+    (table,) = sections["The platform"].parts
+    assert isinstance(table, Table)
+    shares = found["half#0"]["utilisation"]
+    assert table.rows[1] == ["half#0", shares["Arcus"], shares["Host_noTS"]]
+    assert [row[0] for row in table.rows] == ["PCIe to host", "half#0"]
+    file = tmp_path / "plan.toml"
+    file.write_text(
+        '[[accelerator]]\nname = "half"\npeak_gbit_per_s = 20\n[[flow]]\nname = "a"\n'
+        'accelerator = "half"\npath = "inline_rx"\nmessage_bytes = 1_500\nslo_gbit_per_s = 10\n',
+        encoding="utf-8",
+    )
+    printed = accelflow("plan", str(file)).stdout.splitlines()
+    (line,) = (line for line in printed if line.startswith("  half#0"))
+    assert line.split() == ["half#0", f"{100 * shares['Arcus']:.1f}", "100.0"]
+
+
+def test_a_page_of_a_plan_without_flows_has_no_platform() -> None:
+    result = arcus.plan(TWO | {"flow": [FLOW | {"slo_gbit_per_s": 900}]})
+    assert [flow["name"] for flow in result["rejected"]] == ["a"]
+    titles = [section.title for section in plan_page(result, None).sections]
+    assert "The platform" not in titles
 
 
 def test_a_pages_answer_counts_kept_promises_only() -> None:

@@ -250,8 +250,10 @@ def plan(
     ``verdict`` on its SLO: ``kept``, ``below``, ``too short`` (a run too short to tell) or ``no
     promise``. ``dropped`` counts its messages that found its queue of 1,024 messages full. Each
     flow in ``rejected`` has the rate that is still available for it. ``warnings`` say if the run is
-    too short, and if messages were dropped. ``simulated_contexts`` is the number of contexts that
-    `profiles` lacked. Raises InputError for values that are not allowed.
+    too short, and if messages were dropped. ``utilisation`` has the share of the measured time,
+    from 0 to 1, in which each link, accelerator, port and SSD was in use. ``simulated_contexts`` is
+    the number of contexts that `profiles` lacked. Raises InputError for values that are not
+    allowed.
     """
     with plans_place(request):
         text = plan_json(request)

@@ -39,6 +39,7 @@ pub mod plan;
 mod platform;
 mod rate;
 mod results;
+mod usage;
 
 pub use engine::{Action, Controller, Counters, Settings, simulate, simulate_with};
 pub use error::PlatformError;
@@ -51,3 +52,4 @@ pub use mechanism::{Mechanism, Order};
 pub use platform::{DmaConfig, FRAME_OVERHEAD, Platform};
 pub use rate::gbit_per_s;
 pub use results::{Completion, FlowResult, RunResult};
+pub use usage::Usage;

@@ -3,6 +3,8 @@
 use accelflow_kernel::Samples;
 use accelflow_units::{Bytes, Time};
 
+use crate::Usage;
+
 /// A message that was completed in the measured time of a run, which follows the warm-up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Completion {
@@ -124,6 +126,8 @@ pub struct RunResult {
     /// The bytes that crossed the PCIe link from the host to the device in the whole run, including
     /// framing.
     pub down_bytes: Bytes,
+    /// The shares of the measured time in which links, accelerators, ports and SSDs were in use.
+    pub usage: Usage,
 }
 
 impl RunResult {

@@ -499,3 +499,87 @@ fn violations_are_the_periods_in_which_a_promise_was_missed() {
     );
     assert_eq!(planned(&document).violations, 60);
 }
+
+/// 10 Gbit/s in messages of 1,500 bytes use half of an accelerator of 20 Gbit/s, and of the link of
+/// 57.96 Gbit/s six headers of 24 bytes each as well. They pass in segments of 1,024 and 476 bytes, each
+/// of which has 24 more in a frame of a port of 50 Gbit/s.
+#[test]
+fn a_plan_says_how_busy_each_link_accelerator_and_port_is() {
+    let planned = |path: &str, change: Value| {
+        let mut change = change;
+        merge(&mut change, json!({"path": path}));
+        let document = json!({
+            "accelerator": [{"name": "half", "peak_gbit_per_s": 20, "input_bytes": 65_536}],
+            "flow": [flow(change)],
+        });
+        planned(&document)
+    };
+    let share = |result: &PlanResult, name: &str| {
+        let mut rows = result.utilisation.iter();
+        rows.find(|row| row.resource == name).unwrap().utilisation
+    };
+    let near =
+        |got: f64, expected: f64| assert!((got - expected).abs() < 0.003, "{got} {expected}");
+    let change = json!({"accelerator": "half"});
+    let rx = planned("inline_rx", change.clone());
+    near(share(&rx, "half#0").arcus, 0.5);
+    near(share(&rx, "half#0").host_no_ts, 1.0);
+    near(
+        share(&rx, "PCIe to host").arcus,
+        10.0 / 57.96 * (1_500.0 + 6.0 * 24.0) / 1_500.0,
+    );
+    near(share(&rx, "PCIe from host").arcus, 0.0);
+    let tx = planned("inline_tx", change);
+    near(
+        share(&tx, "port 0 out").arcus,
+        10.0 / 50.0 * 1_548.0 / 1_500.0,
+    );
+    near(share(&tx, "port 1 out").arcus, 0.0);
+    // Two descriptors of 32 bytes and seven headers of 20 come, too, for four requests of 24.
+    near(
+        share(&tx, "PCIe from host").arcus,
+        10.0 / 57.96 * (1_564.0 + 7.0 * 20.0) / 1_500.0,
+    );
+    near(
+        share(&tx, "PCIe to host").arcus,
+        10.0 / 57.96 * 4.0 * 24.0 / 1_500.0,
+    );
+    let kinds: Vec<&str> = tx.utilisation.iter().map(|row| row.kind).collect();
+    assert_eq!(
+        kinds,
+        [
+            "link",
+            "link",
+            "accelerator",
+            "port",
+            "port",
+            "port",
+            "port"
+        ]
+    );
+}
+
+/// A read keeps a unit for its median time times e^(sigma^2 / 2), and a link of 24 Gbit/s for 1,365 ns.
+#[test]
+fn a_plan_says_how_busy_the_ssds_are() {
+    let read = json!({
+        "name": "r", "accelerator": "storage", "path": "storage_read", "message_bytes": 4096,
+        "slo_operations_per_s": 400_000,
+    });
+    let document = json!({"storage_devices": 2, "duration_us": 20_000, "flow": [read]});
+    let result = planned(&document);
+    let [.., units, links] = &result.utilisation[..] else {
+        panic!("{result:?}");
+    };
+    assert_eq!((&units.resource[..], units.kind), ("SSD units", "storage"));
+    let busy = 200e3 * 50e-6 * f64::exp(0.34 * 0.34 / 2.0) / 48.0;
+    assert!(
+        (units.utilisation.arcus / busy - 1.0).abs() < 0.05,
+        "{units:?}"
+    );
+    let busy = 200e3 * 4_096.0 / 3e9;
+    assert!(
+        (links.utilisation.arcus / busy - 1.0).abs() < 0.03,
+        "{links:?}"
+    );
+}

@@ -16,7 +16,7 @@ from accelflow.cli.places import written_as
 from accelflow.errors import LEFT_OUT, refused, unwritable
 from accelflow.files import write_whole
 from accelflow.page import command_line
-from accelflow.reports.arcus import plan_page
+from accelflow.reports.arcus import plan_page, used
 
 __all__ = ["plan", "profile"]
 
@@ -51,7 +51,8 @@ def plan(
 
     The columns refill, bucket and interval are the registers of a flow's shaper. The last columns
     are the rate promised to each flow, the flow's rates with ARCUS and without shaping, and whether
-    ARCUS kept the promise. A star marks a rate below the promise. Exits with 1 if ARCUS broke a
+    ARCUS kept the promise. A star marks a rate below the promise. The last table is the share of
+    the time in which each link, accelerator, port and SSD was in use. Exits with 1 if ARCUS broke a
     promise or admitted no flow.
     """
     check_report(report_file)
@@ -90,6 +91,12 @@ def _print_plan(result: dict[str, Any]) -> None:
             f"{flow['name']:12}rejected: {flow['asked_gbit_per_s']:.3f} Gbit/s of "
             f"{flow['accelerator']} asked, {flow['left_gbit_per_s']:.3f} left"
         )
+    resources = used(result)
+    if resources:
+        click.echo(f"{'in use':76}{'Arcus':>10} {'no shaping':>12}  %")
+    for resource in resources:
+        got, unshaped = (100 * resource["utilisation"][run] for run in ("Arcus", "Host_noTS"))
+        click.echo(f"  {resource['resource']:74}{got:10.1f} {unshaped:12.1f}")
 
 
 def _print_flow(flow: dict[str, Any]) -> None:

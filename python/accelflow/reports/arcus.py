@@ -10,7 +10,7 @@ from accelflow.page.document import Cell
 from accelflow.page.plots import bars, lines
 from accelflow.reports.common import beside_the_paper, configuration
 
-__all__ = ["experiment_page", "plan_page"]
+__all__ = ["experiment_page", "plan_page", "used"]
 
 
 def experiment_page(report: Mapping[str, Any], command: str | None) -> Page:
@@ -130,6 +130,7 @@ def plan_page(result: Mapping[str, Any], command: str | None) -> Page:
         answer=_answer(result),
         sections=[
             Section(title="The flows", text=result["warnings"], parts=_flows(result)),
+            *([Section(title="The platform", parts=[_use(result)])] if used(result) else []),
             configuration({}, "arcus"),
             repeated("of the plan", command),
         ],
@@ -212,6 +213,30 @@ def _flows(result: Mapping[str, Any]) -> list[Table | Figure]:
             )
         )
     return parts
+
+
+def used(result: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the rows of a plan's ``utilisation`` whose resource was in use in one of the runs."""
+    return [use for use in result["utilisation"] if any(use["utilisation"].values())]
+
+
+def _use(result: Mapping[str, Any]) -> Table:
+    return Table(
+        caption="How busy links, accelerators, ports and SSDs are",
+        columns=[
+            Column(name="Resource"),
+            Column(name="ARCUS", form="share"),
+            Column(name="No shaping", form="share"),
+        ],
+        rows=[
+            [use["resource"], use["utilisation"]["Arcus"], use["utilisation"]["Host_noTS"]]
+            for use in used(result)
+        ],
+        notes=[
+            "Shares of the measured time; resources that no run used are left out. A PCIe link also"
+            " idles while packets wait for credits."
+        ],
+    )
 
 
 _RUNS = {"Arcus": "with ARCUS", "Host_noTS": "without shaping"}

@@ -10,6 +10,7 @@ use super::settings::Settings;
 use super::slab::Slab;
 use super::state::{Event, FlowState, Head, InFlight, Job, Room, Station, Turn};
 use crate::hardware::{Direction, SoftwareShaper, Storage};
+use crate::usage::Busy;
 use crate::{
     Arrivals, Completion, Flow, FlowResult, Mechanism, Platform, PlatformError, RunResult,
 };
@@ -51,6 +52,7 @@ pub(super) struct Run<'a> {
     pub(super) may_pass: bool,
     /// The arbiter's working memory.
     pub(super) heads: Vec<Head>,
+    pub(super) busy: Busy,
 }
 
 impl<'a> Run<'a> {
@@ -116,6 +118,7 @@ impl<'a> Run<'a> {
             sequence: 0,
             may_pass: true,
             heads: Vec::new(),
+            busy: Busy::new(platform, settings.measured()),
         })
     }
 
@@ -163,6 +166,7 @@ impl<'a> Run<'a> {
             measured: self.settings.duration,
             up_bytes: self.up.wire_bytes(),
             down_bytes: self.down.wire_bytes(),
+            usage: self.busy.shares(self.platform),
         }
     }
 

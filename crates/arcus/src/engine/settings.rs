@@ -35,6 +35,11 @@ impl Settings {
         Settings { seed, ..self }
     }
 
+    /// The beginning and the end of the measured time.
+    pub(super) fn measured(&self) -> (Time, Time) {
+        (self.warmup, self.warmup + self.duration)
+    }
+
     pub(super) fn check(&self) -> Result<(), PlatformError> {
         let duration = self.duration.as_us_f64();
         PlatformError::unless(duration > 0.0, "duration in us", duration, "above 0")?;

@@ -122,6 +122,8 @@ impl Run<'_> {
         let wire = self.platform.ports[port].transfer(size + FRAME_OVERHEAD);
         let through = self.port_in[port].max(now) + wire;
         self.port_in[port] = through;
+        self.busy
+            .add(through - wire, through, |usage| &mut usage.ports_in[port]);
         self.flows[flow].in_port += 1;
         let number = self.messages.insert(message);
         self.at(through, Event::Ported(flow, number));

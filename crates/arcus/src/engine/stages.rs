@@ -73,6 +73,10 @@ impl Run<'_> {
         };
         let gone = now + sent.wire;
         let there = gone + self.platform.pcie.propagation;
+        self.busy.add(now, gone, |usage| match up {
+            true => &mut usage.up,
+            false => &mut usage.down,
+        });
         self.at(gone, Event::WireFree(up));
         let arrival = match up {
             true => Event::AtHost(sent.tag, sent.packet, sent.size, sent.last),
@@ -203,6 +207,8 @@ impl Run<'_> {
         state.basis = basis;
         state.data = data;
         state.stage += 1;
+        self.busy
+            .add(now, now + busy, |usage| &mut usage.accelerators[unit]);
         self.at(now + busy, Event::Free(unit));
         self.at(now + busy + latency, Event::Computed(number));
     }
@@ -287,6 +293,8 @@ impl Run<'_> {
                 let wire = self.platform.ports[port].transfer(state.data + FRAME_OVERHEAD);
                 let sent = self.port_out[port].max(now) + wire;
                 self.port_out[port] = sent;
+                self.busy
+                    .add(sent - wire, sent, |usage| &mut usage.ports_out[port]);
                 self.at(sent, Event::Done(job));
             }
             (Path::StorageRead, _) => self.finish_job(now, job),
@@ -351,6 +359,7 @@ impl Run<'_> {
             .as_mut()
             .and_then(|storage| storage.begin(device, now))
         {
+            self.busy.add(now, begun.done, |usage| &mut usage.ssd_units);
             self.at(begun.done, Event::UnitFree(device, begun.operation));
         }
     }
@@ -364,10 +373,12 @@ impl Run<'_> {
         }
         if let Operation::Read(job) = operation {
             let size = self.jobs.get(job).size;
-            let ready = self
-                .storage
-                .as_mut()
-                .map_or(now, |storage| storage.send(device, size, now));
+            let sent = self.storage.as_mut().map(|storage| {
+                let ready = storage.send(device, size, now);
+                (ready - storage.transfer(size), ready)
+            });
+            let (begun, ready) = sent.unwrap_or((now, now));
+            self.busy.add(begun, ready, |usage| &mut usage.ssd_links);
             self.at(ready, Event::DataReady(job));
         }
         self.begin_storage(now, device);

@@ -208,6 +208,11 @@ impl Storage {
         ssd.link_free = ssd.link_free.max(now) + self.config.bandwidth.transfer(size);
         ssd.link_free
     }
+
+    /// The time for which `size` bytes occupy an SSD's link.
+    pub fn transfer(&self, size: Bytes) -> Time {
+        self.config.bandwidth.transfer(size)
+    }
 }
 
 /// A standard normal number by the Box-Muller transform, with the functions of the pinned library,

@@ -23,6 +23,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod by_run;
 mod check;
 mod error;
 mod file;
@@ -32,7 +33,9 @@ mod result;
 mod run;
 mod schema;
 mod sweep;
+mod utilisation;
 
+pub use by_run::ByRun;
 pub use check::{CheckedPlan, PlannedFlow};
 pub use error::{Key, PlanError};
 pub use file::{
@@ -43,9 +46,9 @@ pub use profiles::{
     Entry, PROFILES_SCHEMA, ProfileFile, ProfiledPlatform, RoutedFlow, TaggedCombination,
 };
 pub use result::{
-    AdmittedFlow, ByRun, LatencyResult, PeriodsResult, PlanResult, Promises, Rejected,
-    UnitRegisters,
+    AdmittedFlow, LatencyResult, PeriodsResult, PlanResult, Promises, Rejected, UnitRegisters,
 };
 pub use run::plan;
 pub use schema::plan_schema;
 pub use sweep::{SweepOptions, profile};
+pub use utilisation::ResourceUse;

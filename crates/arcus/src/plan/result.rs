@@ -4,33 +4,11 @@ use accelflow_shaping::Registers;
 use accelflow_units::Time;
 use serde::Serialize;
 
+use super::by_run::{ByRun, Runs};
 use super::error::PlanError;
+use super::utilisation::{ResourceUse, utilisation};
 use crate::control::{Availability, FlowStatus, LatencySlo, Periods, Runtime, Verdict};
 use crate::{FlowResult, Path, Platform, PlatformError, RunResult};
-
-/// One measured value from two simulations of the same flows: with ARCUS, and without shaping (the
-/// paper's `Host_noTS`).
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct ByRun<T> {
-    /// The value in the simulation with ARCUS.
-    #[serde(rename = "Arcus")]
-    pub arcus: T,
-    /// The value in the simulation without shaping.
-    #[serde(rename = "Host_noTS")]
-    pub host_no_ts: T,
-}
-
-/// Both runs of a plan.
-pub(super) type Runs<'a> = ByRun<&'a RunResult>;
-
-impl Runs<'_> {
-    fn each<T>(&self, figure: impl Fn(&RunResult) -> T) -> ByRun<T> {
-        ByRun {
-            arcus: figure(self.arcus),
-            host_no_ts: figure(self.host_no_ts),
-        }
-    }
-}
 
 /// The result of a plan: the admitted and rejected flows, and whether their promises were kept.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -52,6 +30,9 @@ pub struct PlanResult {
     pub predicted_violations: u64,
     /// The number of times that the runtime moved a flow to another route.
     pub moves: u64,
+    /// How much of the measured time each link, accelerator, port and SSD was in use, in the order of
+    /// the platform.
+    pub utilisation: Vec<ResourceUse>,
     /// The number of contexts (mixes of flows) whose capacity was simulated for this plan, because
     /// the given table of profiles did not contain them.
     pub simulated_contexts: u64,
@@ -253,6 +234,7 @@ impl PlanResult {
             violations: each.map(missed).sum(),
             predicted_violations: runtime.predicted_violations(),
             moves: runtime.moves(),
+            utilisation: utilisation(platform, runs),
             simulated_contexts: runtime.simulated_contexts(),
         }
     }

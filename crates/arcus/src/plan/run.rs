@@ -2,9 +2,10 @@
 
 use accelflow_units::Time;
 
+use super::by_run::Runs;
 use super::check::CheckedPlan;
 use super::error::PlanError;
-use super::result::{PlanResult, Rejected, Runs};
+use super::result::{PlanResult, Rejected};
 use crate::control::{Command, CommandOutcome, FlowStatus, Manager, ProfileTable, Runtime};
 use crate::{Arrivals, Mechanism, PlatformError, simulate_with};
 
