@@ -423,10 +423,10 @@ def demands(scenario: Scenario) -> dict[str, Any]:
     """Return the work of one request to each service of `scenario`, calculated without simulation.
 
     Payload values that are drawn, by odds or from recorded requests, count as often as they occur.
-    A request that they lead to an error has no later phases. ``services`` of the result has a row for
-    each service. In a row, ``app_ns`` is the time of application logic on a core, ``operations``
-    has the number and the core time of each accelerator's operations, and ``rate_share`` is the
-    service's rate divided by the mean rate.
+    A request that they lead to an error has no later phases. ``services`` of the result has a row
+    for each service. In a row, ``app_ns`` is the mean time of application logic on a core,
+    ``operations`` has the mean number and the mean core time of each accelerator's operations, and
+    ``rate_share`` is the service's rate divided by the mean rate.
     Raises InputError for a scenario that is not allowed, and AccelflowError for a recording that
     does not fit the scenario.
     """
