@@ -355,7 +355,7 @@ def test_wrong_rules_are_refused(text: str, message: str, tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("kind", "file", "options", "message"),
     [
-        ("perf", FOLDED, {}, "must be the first line or a frame of a sample"),
+        ("perf", FOLDED, {}, "must be a sample's first line or one of its frames"),
         ("folded", PERF, {}, "must be frames joined by"),
         ("pprof", FOLDED, {}, "not a pprof profile"),
         ("folded", FOLDED, {"requests": None}, "--requests is left out: must be given"),

@@ -38,7 +38,8 @@ pub struct Release {
     pub relief_us: f64,
     /// The time of one run under first come, first served (FCFS), in microseconds.
     pub fcfs_us: f64,
-    /// The time that the busiest kind of accelerator computes for one run, in microseconds.
+    /// The computing time of the busiest kind of accelerator in one run of the application, in
+    /// microseconds.
     pub bottleneck_us: f64,
     /// The time for which the manager serves interrupts in one run, in microseconds.
     pub manager_us: f64,

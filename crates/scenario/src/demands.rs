@@ -105,7 +105,8 @@ pub struct ChainDemand {
     pub attempts: f64,
     /// The number of answers for which the chain waits.
     pub answers: f64,
-    /// The name of the simulated service that gives the answers, if one does.
+    /// The name of the simulated service that the chain calls, which gives the answers; `None` if
+    /// remote sides give them.
     pub calls: Option<String>,
     /// The number of operations of the chain.
     pub operations: f64,

@@ -206,10 +206,10 @@ def shortage(measure: str, services: Sequence[Sequence[ServiceRow]]) -> str:
 
 
 def rates_lacking(experiment: simulation.Scenario, replications: int) -> str:
-    """Return a text if `replications` simulations will sample too few arrival rates; else empty.
+    """Return a text if too few arrival rates occur in `replications` simulations; else empty.
 
-    It can be computed before the simulations. Afterwards, :func:`rates_shortage` finds the same
-    text.
+    A bursty load changes its rate at random times. The text can be computed before the simulations.
+    Afterwards, :func:`rates_shortage` finds the same text.
     """
     return _few_rates(dwells_of(experiment) * replications)
 

@@ -78,7 +78,7 @@ impl ServiceClass {
 pub struct Availability {
     /// The percentage of periods in which the flow gets its rate, from 50 to below 100.
     pub percent: f64,
-    /// The length of the periods that `percent` counts; above 0.
+    /// The length of a period; above 0.
     pub period: Time,
 }
 

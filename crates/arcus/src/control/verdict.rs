@@ -13,9 +13,9 @@ use crate::RunResult;
 pub enum Verdict {
     /// Nothing was promised to the flow.
     NoPromise,
-    /// Every promise to the flow was kept. A mean rate may be up to 1 % below the promise. Messages
-    /// that the run does not count, because they are not complete at its end, may lower the mean
-    /// rate by up to 1 % more.
+    /// Every promise to the flow was kept. A mean rate is kept if it is at most 1 % below the
+    /// promise, or at most 2 % if messages were not complete at the end of the run, which therefore
+    /// does not count them.
     Kept,
     /// Undecided: the flow was present too briefly for a verdict.
     TooShort,

@@ -111,9 +111,10 @@ impl Profile {
         Ok(made)
     }
 
-    /// Gives the services' accelerator calls the costs that `costs` states, for messages of their
-    /// own sizes, and leaves other costs as they are. `sizes` has the sizes of messages, and `image`
-    /// the traces.
+    /// Returns the profile with the costs that `costs` states in the place of its own. Accelerator
+    /// calls for which `costs` states none keep theirs. A cost that depends on the size is that of
+    /// the call's mean message: `sizes` has the sizes of the services' messages. `image` has the
+    /// traces.
     ///
     /// # Errors
     /// The errors of [`Service::walk`].

@@ -56,7 +56,7 @@ pub(super) struct Request {
     pub host: usize,
     /// The time of the request's arrival.
     pub arrived: Time,
-    /// The number of the request's kernel calls that come after `next`.
+    /// The number of kernel calls that the request makes after the call `next`.
     pub kernels_left: u32,
     /// The kernel call to offload when the core's present work ends; `None` if the host's work for
     /// the request then ends.
