@@ -208,7 +208,9 @@ class Execution:
     def __post_init__(self) -> None:
         """Raise InputError for a number out of its range."""
         check_numbers("server", self, ["handler_threads"])
-        instance_of("workers", self.workers, (int, Pools, NoneType), "a whole number, Pools or None")
+        instance_of(
+            "workers", self.workers, (int, Pools, NoneType), "a whole number, Pools or None"
+        )
         instance_of(
             "overwrites_freed_memory", self.overwrites_freed_memory, (bool,), "True or False"
         )

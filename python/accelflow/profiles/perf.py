@@ -154,7 +154,9 @@ def samples(lines: Iterable[str], place: str) -> Iterator[Sample]:
         elif header and _FRAME.match(line.strip()):
             frames.append(_frame(line.strip()))
         else:
-            allowed = "must be a sample's first line or one of its frames, as 'perf script' prints them"
+            allowed = (
+                "must be a sample's first line or one of its frames, as 'perf script' prints them"
+            )
             raise refused(f"{place}:{number}: line", line.strip()[:80], allowed)
     yield from sample()
 
