@@ -59,7 +59,7 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     (lambda: axis(low=True, high=2.0), "low = True: must be a finite number"),
     (
         lambda: axis(name="requests", low=100.0, high=200.0),
-        "requests.whole = False: must be true, since requests is a whole number",
+        "requests.whole = False: must be true, since requests takes only whole numbers",
     ),
     (lambda: axis(low=3.0, high=1.0), "high = 1: must be more than 3, where the range begins"),
     (lambda: axis(low=1.0, high=2.0, points=1), "points = 1: must be a whole number from 2"),
@@ -104,11 +104,11 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     ),
     (lambda: wanted(study=of_systems("relief", "ideal")), "scenario.orchestrators = ('relief', "),
     (lambda: asked(name="chip"), "name = 'chip': must be an axis whose values are numbers"),
-    (lambda: asked(most=1), "most = 1: must be True or False"),
+    (lambda: asked(most=1), "most = 1: must be True to search the greatest value, False the least"),
     (lambda: asked(values=(1, 2)), "values = (1, 2): must be a Range"),
     (
         lambda: asked(name="config.pes.TCP"),
-        "values.whole = False: must be true, since config.pes.TCP is a whole number",
+        "values.whole = False: must be true, since config.pes.TCP takes only whole numbers",
     ),
     (lambda: asked(most_seeds=1), "most_seeds = 1: must be a whole number from 4 to 1000"),
     (lambda: wanted(minimize="power"), "minimize = 'power': must be elements or area_mm2"),

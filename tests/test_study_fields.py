@@ -108,7 +108,7 @@ SCENARIO = "[scenario]\n"
         (
             '"config.pes.TCP" = [2, 8]',
             "requests = { from = 100, to = 200, points = 4 }",
-            "axes.requests.whole is left out: must be true, since requests is a whole number",
+            "axes.requests.whole is left out: must be true, since requests takes only whole",
         ),
         (
             '"config.pes.TCP" = [2, 8]',
@@ -197,7 +197,7 @@ def test_values_of_a_study_are_refused_when_it_is_read(
         (
             ", whole = true",
             "",
-            "find.range.whole is left out: must be true, since config.pes.TCP is",
+            "find.range.whole is left out: must be true, since config.pes.TCP takes",
         ),
         ("to = 4", "to = 4.5", "find.range.to = 4.5: must be a whole number, since whole is true"),
         (SCENARIO, "[design]\nseeds = 2\n[scenario]\n", "design is given: must be left out with"),

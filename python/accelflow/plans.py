@@ -37,7 +37,7 @@ class FromFile(dict[str, Any]):
     """The content of a file as a dict, with the file's path and text for error messages."""
 
     def __init__(self, content: Mapping[str, Any], path: Path, text: str) -> None:
-        """Keep `content`, as read from `text`, which is the text of the file at `path`."""
+        """Keep the parsed `content` of the file at `path`, and the file's `text`."""
         super().__init__(content)
         self.path = path
         self.text = text

@@ -262,7 +262,9 @@ impl Power {
         1.0 - self.inputs.leakage_share
     }
 
-    /// The dynamic energy of one instruction of a dispatcher, in joules.
+    /// The dynamic energy of one instruction that a dispatcher executes, in joules. Dispatchers run
+    /// a program of their own, of 18 instructions on average for each operation (AccelFlow, section
+    /// VII.B.2); these are not the instructions of a trace.
     pub fn dispatcher_instruction_j(&self) -> f64 {
         self.dynamic() * self.dispatcher_w / (self.inputs.dispatcher_clock_ghz * 1e9)
     }

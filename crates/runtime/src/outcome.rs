@@ -22,8 +22,9 @@ pub struct Message<'a> {
     pub opened: bool,
     /// The data format of the bytes, if they are application data.
     pub format: Format,
-    /// The kind of the message and its header; [`Call::None`] for a received RPC message, whose
-    /// bytes contain the header.
+    /// The kind of the message (Thrift, gRPC, storage or HTTP) and its header. [`Call::None`] for a
+    /// received Thrift message, whose bytes contain the header; a received gRPC message needs
+    /// [`Call::Grpc`].
     pub call: Call,
     /// The type of the bytes, if they are a record instead of JSON text: an encoded message that was
     /// checked against its schema.
@@ -36,7 +37,7 @@ pub struct Message<'a> {
 }
 
 impl<'a> Message<'a> {
-    /// Creates a message from `bytes`, the received TCP packets of an RPC message. It is an input
+    /// Creates a message from `bytes`, the received TCP packets of a Thrift message. It is an input
     /// for a trace that begins with TCP.
     pub fn received(bytes: &'a [u8]) -> Message<'a> {
         Message {

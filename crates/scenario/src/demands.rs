@@ -12,8 +12,8 @@ use serde::Serialize;
 
 use crate::checked::Checked;
 use crate::error::ScenarioError;
+use crate::paths::{CostedPath, costed_paths};
 use crate::setup::Setup;
-use crate::ways::{Way, ways};
 
 /// The input of queueing models: the work that one request to each service causes, and the numbers
 /// of cores and processing elements of one server.
@@ -182,44 +182,20 @@ impl Chip<'_> {
     }
 }
 
-/// Where an operation is executed.
-#[derive(Clone, Copy, PartialEq)]
-enum Place {
-    Core,
-    Accelerator,
-}
-
-/// Follows a chain, and finds its operations that a core executes: from the first one in a trace
-/// whose accelerator the chip lacks to the end of the trace.
-struct Software<'c> {
-    chip: &'c Chip<'c>,
-    trace: &'c str,
-    entered: bool,
-    /// The number of traces that a core executes so far, in part or whole.
-    traces: f64,
-}
-
-impl<'c> Software<'c> {
-    fn new(chip: &'c Chip<'c>) -> Software<'c> {
-        Software {
-            chip,
-            trace: "",
-            entered: false,
-            traces: 0.0,
-        }
-    }
-
-    /// Whether a core executes the chain's next operation.
-    fn has(&mut self, next: &'c OperationProfile) -> bool {
+/// The operations of `path`, each with whether a core executes it: from the first one in a trace whose
+/// accelerator the chip lacks to the end of the trace.
+fn placed<'w>(
+    path: &'w CostedPath<'_>,
+    chip: &Chip<'_>,
+) -> impl Iterator<Item = (&'w OperationProfile, bool)> {
+    let (mut trace, mut falls_back) = ("", false);
+    path.operations.iter().map(move |next| {
         let operation = &next.operation;
-        let same = self.trace == operation.trace;
-        self.trace = &operation.trace;
-        let absent = !self.chip.server.accelerator.has(operation.accel);
-        let before = same && self.entered;
-        self.entered = before || absent;
-        self.traces += f64::from(u8::from(absent && !before));
-        self.entered
-    }
+        let absent = !chip.server.accelerator.has(operation.accel);
+        falls_back = absent || (trace == operation.trace && falls_back);
+        trace = &operation.trace;
+        (next, falls_back)
+    })
 }
 
 /// The demands of the service with index `index` in `setup`.
@@ -228,10 +204,8 @@ fn demand(
     index: usize,
     chip: &Chip<'_>,
 ) -> Result<ServiceDemand, ScenarioError> {
-    let (profile, plan) = (
-        &setup.profile.services()[index],
-        &setup.plan.services[index],
-    );
+    let profile = &setup.profile.services()[index];
+    let plan = &setup.plan.services[index];
     let mut found = ServiceDemand {
         service: profile.service().name().to_owned(),
         rate_share: setup.rate_shares()[index],
@@ -239,73 +213,62 @@ fn demand(
         outside_client_ns: mean_ns(profile.outside().client.as_ref()),
         ..ServiceDemand::default()
     };
-    let message = mean_message(plan);
     // The probability that a request comes to the phase.
     let mut comes = 1.0;
     for (phase, costs) in profile.phases().iter().enumerate() {
-        let planned: &[ChainPlan] = match (costs, plan.phases.get(phase)) {
-            (PhaseProfile::Traces(_), Some(PhasePlan::Chains(planned))) => planned,
+        match (costs, plan.phases.get(phase)) {
             (PhaseProfile::Cpu(time), _) => {
                 found.app_ns += comes * time.as_ns_f64();
                 found.cpu_phases += comes;
-                continue;
             }
-            _ => continue,
-        };
-        let (mut demands, mut goes_on) = (Vec::new(), 1.0);
-        for (number, planned) in planned.iter().enumerate() {
-            let ways = ways(setup, index, (phase, number))?;
-            let slowdowns = chip.slowdowns(planned);
-            let mut demand = ChainDemand::of(planned, chip.plan);
-            for way in &ways {
-                let first = comes * way.probability;
-                let attempts = first * attempts(planned, way);
-                found.repeated += attempts - first;
-                found.started_chains += if phase > 0 { attempts } else { 0.0 };
-                let times = Times {
-                    chip,
-                    message,
-                    slowdowns: &slowdowns,
-                };
-                found.add(way, attempts, &times);
-                let times = Times {
-                    message: planned.message(0, 0, 0).mean,
-                    ..times
-                };
-                demand.add(way, attempts, planned, phase == 0, &times);
-                demand.remote_ns += pauses_ns(planned, attempts - first);
+            (PhaseProfile::Traces(_), Some(PhasePlan::Chains(chains))) => {
+                let mut goes_on = 1.0;
+                found.phases.push(Vec::new());
+                for (number, chain) in chains.iter().enumerate() {
+                    let paths = costed_paths(setup, index, (phase, number))?;
+                    let run = ChainRun {
+                        chip,
+                        chain,
+                        is_first: phase == 0,
+                        comes,
+                        message: mean_message(plan),
+                        slowdowns: chip.slowdowns(chain),
+                    };
+                    found.add_chain(&run, &paths);
+                    if !chain.detached {
+                        let failing = paths.iter().map(|path| failing(chain, path));
+                        goes_on *= 1.0 - failing.sum::<f64>();
+                    }
+                }
+                comes *= goes_on;
             }
-            if let Some(callee) = &demand.calls {
-                *found.calls.entry(callee.clone()).or_default() += demand.answers;
-            }
-            if !planned.detached {
-                goes_on *= 1.0 - ways.iter().map(|way| failing(planned, way)).sum::<f64>();
-                demands.push(demand);
-            }
+            (PhaseProfile::Traces(_), _) => {}
         }
-        found.phases.push(demands);
-        comes *= goes_on;
     }
     Ok(found)
 }
 
-/// What the times of a chain's operations on accelerators depend on.
-struct Times<'c> {
+/// A chain that requests run.
+struct ChainRun<'c> {
     chip: &'c Chip<'c>,
-    /// The mean size of messages, for operations without a measured size.
+    chain: &'c ChainPlan,
+    /// Whether the chain receives the request.
+    is_first: bool,
+    /// The probability that a request comes to the chain.
+    comes: f64,
+    /// The mean size of the service's messages, for operations without a measured size.
     message: Bytes,
-    slowdowns: &'c [f64; Accel::MOST],
+    slowdowns: [f64; Accel::MOST],
 }
 
-impl Times<'_> {
-    /// The time of an operation on its accelerator, in ns.
-    fn on_accelerator(&self, operation: &OperationProfile) -> f64 {
+impl ChainRun<'_> {
+    /// The time of an operation on its accelerator, in ns; without a measured size its input has
+    /// `message`.
+    fn on_accelerator_ns(&self, operation: &OperationProfile, message: Bytes) -> f64 {
         let (chip, accel) = (self.chip, operation.operation.accel);
         let on_core = operation.cost.mean();
         if !chip.server.is_sped_up(accel) {
-            let input = operation
-                .payload
-                .map_or(self.message, |payload| payload.input);
+            let input = operation.payload.map_or(message, |payload| payload.input);
             let time = chip.server.accelerated_input(accel, on_core, input);
             return time.as_ns_f64();
         }
@@ -318,74 +281,93 @@ impl Times<'_> {
 }
 
 impl ServiceDemand {
-    /// Adds `attempts` executions of a chain on `way`.
-    fn add(&mut self, way: &Way<'_>, attempts: f64, times: &Times<'_>) {
-        let mut software = Software::new(times.chip);
-        let mut before = None;
-        for operation in way.operations.iter() {
+    /// Adds a chain whose requests take `paths`.
+    fn add_chain(&mut self, run: &ChainRun<'_>, paths: &[CostedPath<'_>]) {
+        let mut demand = ChainDemand::of(run);
+        for path in paths {
+            let first = run.comes * path.probability;
+            let attempts = first * attempts(run.chain, path);
+            self.repeated += attempts - first;
+            self.started_chains += if run.is_first { 0.0 } else { attempts };
+            self.add(path, attempts, run);
+            demand.add(path, attempts, run);
+            demand.remote_ns += pauses_ns(run.chain, attempts - first);
+        }
+        if let Some(callee) = &demand.calls {
+            *self.calls.entry(callee.clone()).or_default() += demand.answers;
+        }
+        if let Some(phase) = self.phases.last_mut().filter(|_| !run.chain.detached) {
+            phase.push(demand);
+        }
+    }
+
+    /// Adds `attempts` executions of a chain on `path`.
+    fn add(&mut self, path: &CostedPath<'_>, attempts: f64, run: &ChainRun<'_>) {
+        let (mut trace, mut before_on_core) = ("", None);
+        for (operation, on_core) in placed(path, run.chip) {
             let call = &operation.operation;
-            if call.receives && before == Some(Place::Accelerator) {
-                self.parked += attempts;
+            let falls_back = on_core && (before_on_core != Some(true) || trace != call.trace);
+            self.fallbacks += if falls_back { attempts } else { 0.0 };
+            if call.receives {
+                self.received += attempts;
+                self.parked += if before_on_core == Some(false) {
+                    attempts
+                } else {
+                    0.0
+                };
             }
-            self.received += attempts * f64::from(u8::from(call.receives));
-            let name = times.chip.plan.image.accel_name(call.accel).to_owned();
+            let name = run.chip.plan.image.accel_name(call.accel).to_owned();
             let of = self.operations.entry(name).or_default();
             let core_ns = attempts * operation.cost.mean().as_ns_f64();
             of.count += attempts;
             of.core_ns += core_ns;
-            if software.has(operation) {
-                before = Some(Place::Core);
+            if on_core {
                 of.on_core += attempts;
                 of.on_core_ns += core_ns;
             } else {
-                before = Some(Place::Accelerator);
-                of.accelerator_ns += attempts * times.on_accelerator(operation);
+                of.accelerator_ns += attempts * run.on_accelerator_ns(operation, run.message);
             }
+            (trace, before_on_core) = (&call.trace, Some(on_core));
         }
-        if before == Some(Place::Accelerator) {
-            self.ended += attempts;
-        }
-        self.fallbacks += attempts * software.traces;
+        self.ended += if before_on_core == Some(false) {
+            attempts
+        } else {
+            0.0
+        };
     }
 }
 
 impl ChainDemand {
     /// The chain without executions.
-    fn of(planned: &ChainPlan, plan: &Plan) -> ChainDemand {
-        let callee = planned.calls.and_then(|index| plan.services.get(index));
+    fn of(run: &ChainRun<'_>) -> ChainDemand {
+        let callee = run.chain.calls;
+        let callee = callee.and_then(|index| run.chip.plan.services.get(index));
         ChainDemand {
             calls: callee.map(|service| service.name.clone()),
             ..ChainDemand::default()
         }
     }
 
-    /// Adds `attempts` executions on `way`. The chain that receives the request, the `first`, does
-    /// not wait for that message, and simulated services are not remote sides.
-    fn add(
-        &mut self,
-        way: &Way<'_>,
-        attempts: f64,
-        planned: &ChainPlan,
-        first: bool,
-        times: &Times<'_>,
-    ) {
-        let mut software = Software::new(times.chip);
+    /// Adds `attempts` executions on `path`. The chain that receives the request does not wait for
+    /// that message, and simulated services are not remote sides.
+    fn add(&mut self, path: &CostedPath<'_>, attempts: f64, run: &ChainRun<'_>) {
+        let message = run.chain.message(0, 0, 0).mean;
         self.attempts += attempts;
-        for operation in way.operations.iter() {
+        for (operation, on_core) in placed(path, run.chip) {
             let call = &operation.operation;
             let core_ns = attempts * operation.cost.mean().as_ns_f64();
             self.operations += attempts;
             self.core_ns += core_ns;
-            if software.has(operation) {
+            if on_core {
                 self.on_core += attempts;
                 self.on_core_ns += core_ns;
             } else {
-                self.accelerator_ns += attempts * times.on_accelerator(operation);
+                self.accelerator_ns += attempts * run.on_accelerator_ns(operation, message);
             }
-            if call.accel == Accel::Tcp && call.receives && !first {
+            if call.accel == Accel::Tcp && call.receives && !run.is_first {
                 self.answers += attempts;
-                if planned.calls.is_none() {
-                    let wait = times.chip.plan.mean_wait_in(planned, &call.trace);
+                if run.chain.calls.is_none() {
+                    let wait = run.chip.plan.mean_wait_in(run.chain, &call.trace);
                     self.remote_ns += attempts * wait.as_ns_f64();
                 }
             }
@@ -393,23 +375,23 @@ impl ChainDemand {
     }
 }
 
-/// The mean number of attempts of a chain on `way`. Each attempt after the first follows a failed
+/// The mean number of attempts of a chain on `path`. Each attempt after the first follows a failed
 /// one. A chain that reports an error makes no further attempts.
-fn attempts(chain: &ChainPlan, way: &Way<'_>) -> f64 {
-    let Some(retry) = chain.retry.filter(|_| !way.fails) else {
+fn attempts(chain: &ChainPlan, path: &CostedPath<'_>) -> f64 {
+    let Some(retry) = chain.retry.filter(|_| !path.fails) else {
         return 1.0;
     };
     let reached = (0..retry.attempts).map(|before| retry.odds.powi(i32::from(before)));
     reached.sum()
 }
 
-/// The probability that a request takes `way` and is answered with an error: the chain reports one,
+/// The probability that a request takes `path` and is answered with an error: the chain reports one,
 /// or all of its attempts fail.
-fn failing(chain: &ChainPlan, way: &Way<'_>) -> f64 {
+fn failing(chain: &ChainPlan, path: &CostedPath<'_>) -> f64 {
     let gives_up = chain
         .retry
         .map_or(0.0, |retry| retry.odds.powi(i32::from(retry.attempts)));
-    way.probability * if way.fails { 1.0 } else { gives_up }
+    path.probability * if path.fails { 1.0 } else { gives_up }
 }
 
 /// The pauses before `attempts` repeated attempts of a chain, in ns.

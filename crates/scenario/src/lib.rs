@@ -26,6 +26,7 @@ mod names;
 mod options;
 mod own;
 mod own_loads;
+mod paths;
 mod resolved;
 mod results;
 mod rules;
@@ -41,7 +42,6 @@ mod spans;
 mod toml_place;
 mod walks;
 mod watch;
-mod ways;
 
 pub use checked::Checked;
 pub use chip::{CHIP_SCHEMA, ChipError, ChipFile};

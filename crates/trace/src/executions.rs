@@ -1,5 +1,5 @@
 //! Counts the parallel executions that a trace and the traces after it may create. Also checks that
-//! all arms of each join meet at the same position.
+//! all arms of each join meet: that they reach the same join.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -263,7 +263,8 @@ impl Library {
 
     /// Links into one trace memory the trace `name` and the traces that can run after it, like
     /// [`Library::link_from`], but only those that `service` may run. Traces of other services
-    /// count as unregistered. A `service` of `None` means the operator, who may run all traces.
+    /// count as unregistered: a tail to one is an error, and the memory is empty if `name` is one. A
+    /// `service` of `None` means the operator, who may run all traces.
     ///
     /// # Errors
     /// [`LinkError`], as for [`Library::link`].

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use accelflow_trace::{Accel, AtmAddress, Facts, Field, Image, Library, templates, text};
 use accelflow_units::Time;
 use accelflow_workload::profile::{RemoteWaits, WaitDistribution};
-use accelflow_workload::services::{Chain, ChainFacts, ChainWay, FactOdds, Odds, Place};
+use accelflow_workload::services::{Chain, ChainFacts, DrawnPath, FactOdds, Odds, Place};
 use proptest::prelude::*;
 
 fn image() -> &'static Image {
@@ -23,7 +23,7 @@ fn place() -> Place {
     }
 }
 
-/// A read that hits, with all facts of its way.
+/// A read that hits, with all facts of its path.
 fn read() -> Chain {
     Chain::new("T4")
         .with("T5", "hit", 1)
@@ -232,9 +232,9 @@ fn waits_of_a_table_have_its_quantiles() {
 }
 
 proptest! {
-    /// The ways of a read through a cache have the probabilities of their branches.
+    /// The paths of a read through a cache have the probabilities of their branches.
     #[test]
-    fn ways_have_the_probabilities_of_their_branches(
+    fn paths_have_the_probabilities_of_their_branches(
         hit in 0.0..=1.0_f64,
         found in 0.0..=1.0_f64,
         compressed in 0.0..=1.0_f64,
@@ -243,47 +243,63 @@ proptest! {
             .with("T5", "hit", Odds::of(hit)).unwrap()
             .with("T6", "found", Odds::of(found)).unwrap()
             .with("T5", "compressed", Odds::of(compressed)).unwrap();
-        let ways = read().ways(&place(), image(), &odds).unwrap();
-        let share = |wanted: &dyn Fn(&ChainWay) -> bool| -> f64 {
-            ways.iter().filter(|way| wanted(way)).map(|way| way.probability).sum()
+        let paths = read().drawn_paths(&place(), image(), &odds).unwrap();
+        let share = |wanted: &dyn Fn(&DrawnPath) -> bool| -> f64 {
+            paths.iter().filter(|path| wanted(path)).map(|path| path.probability).sum()
         };
         let near = |one: f64, other: f64| (one - other).abs() < 1e-12;
-        let calls = |way: &ChainWay, trace: &str, accel: Accel| {
-            way.walk.operations.iter().any(|call| call.trace == trace && call.accel == accel)
+        let calls = |path: &DrawnPath, trace: &str, accel: Accel| {
+            path.walk.operations.iter().any(|call| call.trace == trace && call.accel == accel)
         };
         prop_assert!(near(share(&|_| true), 1.0));
-        prop_assert!(ways.iter().all(|way| way.probability > 0.0));
-        let missed = share(&|way| way.walk.traces.iter().any(|trace| trace == "T6"));
+        prop_assert!(paths.iter().all(|path| path.probability > 0.0));
+        let missed = share(&|path| path.walk.traces.iter().any(|trace| trace == "T6"));
         prop_assert!(near(missed, 1.0 - hit));
-        let unpacked = share(&|way| calls(way, "T5", Accel::Dcmp));
+        let unpacked = share(&|path| calls(path, "T5", Accel::Dcmp));
         prop_assert!(near(unpacked, hit * compressed));
-        let failed = share(&|way| way.fails);
+        let failed = share(&|path| path.fails);
         prop_assert!(near(failed, (1.0 - hit) * (1.0 - found)), "{failed}");
     }
 }
 
-#[test]
-fn of_very_many_ways_the_most_likely_are_kept() {
+/// The paths of two traces with a branch on each of 12 fields, all of which are 1 with the probability
+/// `one`, and the mean number of fields that are 1.
+fn branching(one: f64) -> (Vec<DrawnPath>, f64) {
     let branch = |bit: usize| {
         format!("  branch out[{bit}] == 1 (expected: true)\n    on true:\n      Cmp\n")
     };
-    let branches: String = (0..13).map(branch).collect();
+    let branches: String = (0..12).map(branch).collect();
+    let written =
+        format!("trace wide:\n  Ser\n{branches}  tail wider\ntrace wider:\n  TCP\n{branches}");
     let mut library = Library::new();
-    for (name, nodes) in text::parse(&format!("trace wide:\n  Ser\n{branches}")).unwrap() {
+    for (name, nodes) in text::parse(&written).unwrap() {
         library.register(&name, nodes).unwrap();
     }
     let image = library.link().unwrap();
     let (mut chain, mut odds) = (Chain::new("wide"), FactOdds::none());
-    for field in (0..13).map(|bit| format!("out[{bit}]")) {
-        chain = chain.with("wide", &field, 0);
-        odds = odds.with("wide", &field, Odds::of(0.1)).unwrap();
+    for field in (0..12).map(|bit| format!("out[{bit}]")) {
+        for trace in ["wide", "wider"] {
+            chain = chain.with(trace, &field, 0);
+            odds = odds.with(trace, &field, Odds::of(one)).unwrap();
+        }
     }
-    let ways = chain.ways(&place(), &image, &odds).unwrap();
-    assert_eq!(ways.len(), 4_096);
-    let whole: f64 = ways.iter().map(|way| way.probability).sum();
-    assert!((whole - 1.0).abs() < 1e-9);
-    // A way has a Ser, and a Cmp for each field that is 1.
-    let ones = |way: &ChainWay| (way.walk.operations.len() - 1) as f64 * way.probability;
-    let mean: f64 = ways.iter().map(ones).sum();
-    assert!((mean - 1.3).abs() < 0.01, "{mean}");
+    let paths = chain.drawn_paths(&place(), &image, &odds).unwrap();
+    // A path has a Ser, a TCP, and a Cmp for each field that is 1.
+    let ones = |path: &DrawnPath| (path.walk.operations.len() - 2) as f64 * path.probability;
+    let mean = paths.iter().map(ones).sum();
+    (paths, mean)
+}
+
+#[test]
+fn very_many_paths_are_represented_by_some_of_them() {
+    for one in [0.5, 0.1, 0.01] {
+        let (paths, mean) = branching(one);
+        assert!(paths.len() < 25 * 1024, "{}", paths.len());
+        let whole: f64 = paths.iter().map(|path| path.probability).sum();
+        assert!((whole - 1.0).abs() < 1e-9, "{whole}");
+        // At 0.5, 14 fields of 1,024 paths or more are drawn: 0.06 is a standard error.
+        assert!((mean - 24.0 * one).abs() < 0.25, "{one}: {mean}");
+        let (again, _) = branching(one);
+        assert!(again == paths);
+    }
 }

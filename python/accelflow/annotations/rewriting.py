@@ -74,7 +74,9 @@ def _definition(function: FunctionType) -> ast.FunctionDef | ast.AsyncFunctionDe
             "must be the innermost decorator, directly above def: another decorator has wrapped"
             " the function",
         )
-    allowed = "must be a function whose source is in a file"
+    allowed = (
+        "must be a function whose source is in a file that has not changed since it was loaded"
+    )
     try:
         lines, first = inspect.getsourcelines(function)
         # The lines of an indented function stay as they are, for the texts within them.

@@ -206,7 +206,7 @@ def shortage(measure: str, services: Sequence[Sequence[ServiceRow]]) -> str:
 
 
 def rates_lacking(experiment: simulation.Scenario, replications: int) -> str:
-    """Return a text if too few arrival rates occur in `replications` simulations; else empty.
+    """Return a text if arrival rates change too seldom in `replications` simulations; else empty.
 
     A bursty load changes its rate at random times. The text can be computed before the simulations.
     Afterwards, :func:`rates_shortage` finds the same text.

@@ -97,7 +97,9 @@ class Question(_Search):
         super().__post_init__()
         object.__setattr__(self, "name", axis_name(self.name))
         _check_searched("name", self.name)
-        instance_of("most", self.most, (bool,), "True or False")
+        instance_of(
+            "most", self.most, (bool,), "True to search the greatest value, False the least"
+        )
         _check_values("values", self.name, self.values)
 
 
@@ -257,7 +259,9 @@ def _check_values(place: str, name: str, values: object, given: object = False) 
     """
     instance_of(place, values, (Range,), "a Range")
     if isinstance(values, Range) and number_axes()[name] and not values.whole:
-        raise refused(f"{place}.whole", given, f"must be true, since {name} is a whole number")
+        raise refused(
+            f"{place}.whole", given, f"must be true, since {name} takes only whole numbers"
+        )
 
 
 def _check_system(study: Study, system: object) -> None:

@@ -474,7 +474,9 @@ def _check_whole(place: str, name: str, values: Range, given: object) -> None:
     as the value of ``whole``.
     """
     if name in _SCENARIO and number_axes().get(name) and not values.whole:
-        raise refused(f"{place}.whole", given, f"must be true, since {name} is a whole number")
+        raise refused(
+            f"{place}.whole", given, f"must be true, since {name} takes only whole numbers"
+        )
 
 
 def _values(place: str, value: object, kind: str) -> Range | tuple[Any, ...]:

@@ -13,9 +13,9 @@ use crate::RunResult;
 pub enum Verdict {
     /// Nothing was promised to the flow.
     NoPromise,
-    /// Every promise to the flow was kept. A mean rate is kept if it is at most 1 % below the
-    /// promise, or at most 2 % if messages were not complete at the end of the run, which therefore
-    /// does not count them.
+    /// Every promise to the flow was kept. A mean rate may be 1 % below the promise. It may be lower
+    /// by the share of the flow's time that its largest message takes, at most another 1 %, since
+    /// the run does not count messages that are incomplete at its end.
     Kept,
     /// Undecided: the flow was present too briefly for a verdict.
     TooShort,

@@ -124,7 +124,7 @@ pub struct StorageTable {
 pub struct AcceleratorTable {
     /// Name by which flows refer to the accelerator.
     pub name: String,
-    /// Number of instances of the accelerator.
+    /// Number of instances of the accelerator; default 1.
     #[serde(default = "defaults::one_u32")]
     #[schemars(range(min = 1, max = 64))]
     pub instances: u32,

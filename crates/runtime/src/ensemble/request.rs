@@ -23,8 +23,9 @@ pub struct TraceRequest {
     pub opened: bool,
     /// The data format of the payload, if the payload is application data.
     pub format: Format,
-    /// The kind of the message and its header. Not needed for a received RPC message, whose bytes
-    /// contain the header.
+    /// The kind of the message (Thrift, gRPC, storage or HTTP) and its header. [`Call::None`] for a
+    /// received Thrift message, whose bytes contain the header; a received gRPC message needs
+    /// [`Call::Grpc`].
     pub call: Call,
     /// The type of the payload, if the payload is a record (an encoded message that was checked
     /// against its schema) instead of JSON text.
@@ -37,7 +38,7 @@ pub struct TraceRequest {
     /// The connections that the run may use. At the end of the run, [`Finished::conversation`] has
     /// them.
     pub conversation: Conversation,
-    /// The other ends of the run's connections. The peer lends the run a connection for each
+    /// The caches, databases and services to which the run sends requests. The peer lends the run a connection for each
     /// message that the run sends, and supplies the responses.
     pub peer: Box<dyn Peer + Send>,
     /// How much the run's [`Outcome`](crate::Outcome) records.

@@ -1,4 +1,4 @@
-//! The trait `Peer`: the interface of a run of traces to the other ends of its connections.
+//! The trait `Peer`: the caches, databases and services to which a run of traces sends requests.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

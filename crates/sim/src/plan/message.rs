@@ -8,7 +8,8 @@ use accelflow_units::Bytes;
 pub struct Form {
     /// Whether the message is compressed before the operation.
     pub compressed: bool,
-    /// Size of a message before compression divided by its compressed size.
+    /// Size of a message before compression divided by its compressed size. It is set for
+    /// uncompressed messages too, since Cmp may compress them.
     pub ratio: f64,
 }
 

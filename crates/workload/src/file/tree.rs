@@ -335,7 +335,8 @@ pub struct Chain {
     #[schemars(range(min = 1, max = 64))]
     pub times: Option<u8>,
     /// The value, on the most common path, of each payload field that a branch tests. The keys are
-    /// the name of the trace, then the name of the field.
+    /// the name of the trace, then the name of the field. A field that a branch tests must be here or
+    /// in `odds`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub facts: BTreeMap<String, BTreeMap<String, i64>>,
     /// The probability that a payload field is 1, for fields drawn at random for each request. The

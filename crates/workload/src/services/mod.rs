@@ -6,6 +6,7 @@
 //!
 //! [`Walker`]: accelflow_trace::Walker
 
+mod drawn_paths;
 mod error;
 mod facts;
 mod missing;
@@ -16,8 +17,8 @@ mod place;
 mod recorded;
 mod service;
 mod walk;
-mod ways;
 
+pub use drawn_paths::DrawnPath;
 pub use error::ServiceError;
 pub use facts::ChainFacts;
 pub use missing::MissingFact;
@@ -29,4 +30,3 @@ pub use place::Place;
 pub use recorded::RecordedRequests;
 pub use service::{Chain, MAX_PARALLEL_CHAINS, Phase, Service};
 pub use walk::{ChainWalk, Counts, Operation, PhaseWalk, invocations};
-pub use ways::ChainWay;

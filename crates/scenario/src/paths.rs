@@ -1,31 +1,31 @@
-//! The ways of requests through the chains of a scenario, with the costs of their operations.
+//! The paths of requests through the chains of a scenario, with the costs of their operations.
 
 use std::borrow::Cow;
 
 use accelflow_sim::SimError;
 use accelflow_workload::profile::{OperationProfile, PhaseProfile, Profile, ServiceProfile};
-use accelflow_workload::services::{Chain, ChainWalk, ChainWay, FactOdds, Operation, Place};
+use accelflow_workload::services::{Chain, ChainWalk, DrawnPath, FactOdds, Operation, Place};
 
 use crate::error::{ScenarioError, engine};
 use crate::setup::{Facts, Setup};
 
-/// One way of a request through a chain of traces: the outcomes of all branches.
-pub(crate) struct Way<'p> {
-    /// The probability that a request takes this way.
+/// One path of requests through a chain of traces: the outcomes of all branches.
+pub(crate) struct CostedPath<'p> {
+    /// The probability that a request takes this path.
     pub(crate) probability: f64,
-    /// The operations on this way, with their costs.
+    /// The operations on this path, with their costs.
     pub(crate) operations: Cow<'p, [OperationProfile]>,
     /// Whether a trace answers the request with an error.
     pub(crate) fails: bool,
 }
 
-/// Returns the ways through a chain of the service with index `service`. `place` has the indices of
+/// Returns the paths through a chain of the service with index `service`. `place` has the indices of
 /// the phase and of the chain in the phase.
-pub(crate) fn ways<'p>(
+pub(crate) fn costed_paths<'p>(
     setup: &'p Setup<'_>,
     service: usize,
     (phase, chain): (usize, usize),
-) -> Result<Vec<Way<'p>>, ScenarioError> {
+) -> Result<Vec<CostedPath<'p>>, ScenarioError> {
     let profile = &setup.profile.services()[service];
     let place = Place {
         service: profile.service().name().to_owned(),
@@ -55,7 +55,7 @@ struct Finder<'p, 's> {
 
 impl<'p> Finder<'p, '_> {
     /// The most common path alone.
-    fn common(&self) -> Result<Vec<Way<'p>>, ScenarioError> {
+    fn common(&self) -> Result<Vec<CostedPath<'p>>, ScenarioError> {
         let operations = match self.profile.phases().get(self.place.phase) {
             Some(PhaseProfile::Traces(chains)) => chains.get(self.place.chain),
             _ => None,
@@ -63,13 +63,13 @@ impl<'p> Finder<'p, '_> {
         let (Some(operations), Some(chain)) = (operations, self.chain()) else {
             return Ok(Vec::new());
         };
-        let ways = chain.ways(&self.place, &self.setup.plan.image, &FactOdds::none());
-        let of_way = |way: ChainWay| Way {
-            probability: way.probability,
+        let paths = chain.drawn_paths(&self.place, &self.setup.plan.image, &FactOdds::none());
+        let of_path = |path: DrawnPath| CostedPath {
+            probability: path.probability,
             operations: Cow::Borrowed(operations.as_slice()),
-            fails: way.fails,
+            fails: path.fails,
         };
-        Ok(ways.map_err(engine)?.into_iter().map(of_way).collect())
+        Ok(paths.map_err(engine)?.into_iter().map(of_path).collect())
     }
 
     fn chain(&self) -> Option<&'p Chain> {
@@ -77,33 +77,33 @@ impl<'p> Finder<'p, '_> {
         phase.chains().get(self.place.chain)
     }
 
-    /// The ways that random payload values lead to.
-    fn drawn(&self, odds: &FactOdds) -> Result<Vec<Way<'p>>, ScenarioError> {
+    /// The paths that random payload values lead to.
+    fn drawn(&self, odds: &FactOdds) -> Result<Vec<CostedPath<'p>>, ScenarioError> {
         let Some(chain) = self.chain() else {
             return Ok(Vec::new());
         };
-        let ways = chain.ways(&self.place, &self.setup.plan.image, odds);
-        let with_costs = |way: ChainWay| {
-            Ok(Way {
-                probability: way.probability,
-                operations: Cow::Owned(self.with_costs(way.walk)?),
-                fails: way.fails,
+        let paths = chain.drawn_paths(&self.place, &self.setup.plan.image, odds);
+        let with_costs = |path: DrawnPath| {
+            Ok(CostedPath {
+                probability: path.probability,
+                operations: Cow::Owned(self.with_costs(path.walk)?),
+                fails: path.fails,
             })
         };
-        ways.map_err(engine)?.into_iter().map(with_costs).collect()
+        paths.map_err(engine)?.into_iter().map(with_costs).collect()
     }
 
-    /// The ways of the recorded requests.
-    fn recorded(&self) -> Result<Vec<Way<'p>>, ScenarioError> {
+    /// The paths of the recorded requests.
+    fn recorded(&self) -> Result<Vec<CostedPath<'p>>, ScenarioError> {
         let requests = self.profile.requests();
         let mut found = Vec::new();
         for (count, chain) in requests.chains(self.place.phase, self.place.chain) {
-            let ways = chain.ways(&self.place, &self.setup.plan.image, &FactOdds::none());
-            for way in ways.map_err(engine)? {
-                found.push(Way {
-                    probability: way.probability * count as f64 / requests.count() as f64,
-                    operations: Cow::Owned(self.with_costs(way.walk)?),
-                    fails: way.fails,
+            let paths = chain.drawn_paths(&self.place, &self.setup.plan.image, &FactOdds::none());
+            for path in paths.map_err(engine)? {
+                found.push(CostedPath {
+                    probability: path.probability * count as f64 / requests.count() as f64,
+                    operations: Cow::Owned(self.with_costs(path.walk)?),
+                    fails: path.fails,
                 });
             }
         }
