@@ -3,15 +3,17 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use accelflow_arcus::control::{
-    AdmissionRequest, Manager, Rate, Runtime, STORAGE, ServiceClass, Verdict,
+    AdmissionRequest, Manager, ProfileTable, Rate, Runtime, STORAGE, ServiceClass, Verdict,
 };
 use accelflow_arcus::parameters::{aes_cbc, compression, ipsec, sha1_hmac, synthetic};
+use accelflow_arcus::plan::{CheckedPlan, plan};
 use accelflow_arcus::{
     Accelerator, Arrivals, Curve, Path, Platform, PlatformError, Settings, Sizes, StorageConfig,
     simulate, simulate_with,
 };
 use accelflow_units::{Bandwidth, Bytes, Time};
 use proptest::prelude::*;
+use serde_json::json;
 
 /// Two accelerators of 50 Gbit/s behind a link of 54.
 fn two_on_a_link() -> Platform {
@@ -286,6 +288,40 @@ fn who_was_promised_too_much_is_predicted_and_cut_by_priority() {
         Manager::new(two_on_a_link()).oversubscribed(0.5).is_err(),
         "less than there is"
     );
+}
+
+/// With 9 for 1, flows moved twice only, and the second promise got 18.6 of 20; with 200 and 201,
+/// none moved.
+#[test]
+fn flows_move_by_the_order_of_priorities_whatever_their_numbers() {
+    let outcome = |[before, after]: [u8; 2]| {
+        let mut document = json!({
+            "oversubscription": 1.5, "duration_us": 4_000, "accelerators": ["ipsec", "ipsec"],
+            "flow": [],
+        });
+        let promises = [
+            ("a", 20, before),
+            ("b", 20, before),
+            ("c", 15, after),
+            ("d", 10, after),
+        ];
+        for (name, gbit_per_s, priority) in promises {
+            document["flow"].as_array_mut().unwrap().push(json!({
+                "name": name, "accelerator": "ipsec", "path": "inline_rx", "message_bytes": 1_500,
+                "slo_gbit_per_s": gbit_per_s, "priority": priority,
+            }));
+        }
+        document["flow"][0]["until_us"] = json!(1_000);
+        let checked = CheckedPlan::from_json(&document).unwrap();
+        let result = plan(&checked, ProfileTable::new(checked.platform.clone())).unwrap();
+        let rates = result.admitted.iter().map(|flow| flow.gbit_per_s.arcus);
+        (result.moves, rates.collect::<Vec<_>>())
+    };
+    let expected = outcome([0, 1]);
+    assert!(expected.0 > 2, "{expected:?}");
+    for priorities in [[0, 9], [200, 201], [0, 255]] {
+        assert_eq!(outcome(priorities), expected, "{priorities:?}");
+    }
 }
 
 #[test]

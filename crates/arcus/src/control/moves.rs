@@ -1,6 +1,8 @@
 //! Moves of flows between the routes of an over-subscribed platform, where no route may give a flow
 //! all that it is promised.
 
+use std::collections::BTreeMap;
+
 use accelflow_units::Time;
 
 use super::oversubscribed::allocation;
@@ -15,8 +17,8 @@ use crate::PlatformError;
 /// per second by flow index.
 ///
 /// A flow to which the division gives less than it demands leaves only for a route on which it gets
-/// more, at no such loss of flows that matter as much: it stays where other routes do not help
-/// either, and with the same demands each of its moves raises [`worth`]. A flow that misses its
+/// more. Other flows may lose by the move, but the flow's gain must outweigh their losses
+/// ([`exceeds`]). So with the same demands no move undoes an earlier one. A flow that misses its
 /// promise although the division gives it all leaves for a route on which it would have all, too.
 pub(super) fn better_route(
     profiles: &mut ProfileTable,
@@ -31,13 +33,14 @@ pub(super) fn better_route(
         true => known,
         false => -known,
     };
-    let mut best = (worth(flows, &now) + gain * weight(&flows[number]), None);
+    let mut best = (by_priority(flows, demands, &now), None);
+    *best.0.entry(flows[number].request.priority).or_default() += gain;
     for route in routes {
         let mut moved = flows.to_vec();
         moved[number].route = route.clone();
         let then = allocation(profiles, &moved, demands)?;
-        let all = worth(flows, &then);
-        if then[number] > now[number] + gain && all > best.0 {
+        let all = by_priority(flows, demands, &then);
+        if then[number] > now[number] + gain && exceeds(&all, &best.0) {
             best = (all, Some(route.clone()));
         }
     }
@@ -78,14 +81,34 @@ const SETTLED: u64 = 4;
 /// The number of doublings after which stays get no longer.
 const MOST_DOUBLINGS: u32 = 20;
 
-/// What a division of the capacity is worth: the sum of the rates, in which a priority counts far
-/// more than those after it.
-fn worth(flows: &[FlowStatus], rates: &[f64]) -> f64 {
-    let each = flows.iter().zip(rates);
-    each.map(|(flow, rate)| weight(flow) * rate).sum()
+/// The sum of the rates of each priority with demands, in gigabits per second by priority.
+fn by_priority(flows: &[FlowStatus], demands: &[f64], rates: &[f64]) -> BTreeMap<u8, f64> {
+    let mut sums = BTreeMap::new();
+    for ((flow, demand), rate) in flows.iter().zip(demands).zip(rates) {
+        if *demand > 0.0 {
+            *sums.entry(flow.request.priority).or_default() += rate;
+        }
+    }
+    sums
 }
 
-/// The weight of a flow's rate: a hundredth of that of a flow of the priority before it.
-fn weight(flow: &FlowStatus) -> f64 {
-    100_f64.powi(-i32::from(flow.request.priority))
+/// Whether the rates `one` serve all flows better than `other`, both by the same priorities. A rate
+/// counts a hundred times as much as one of the next priority that is present. Only differences are
+/// weighed, from the first priority that has one: beside the sums of rates, those of later priorities
+/// would be rounded off.
+fn exceeds(one: &BTreeMap<u8, f64>, other: &BTreeMap<u8, f64>) -> bool {
+    let each = one
+        .values()
+        .zip(other.values())
+        .map(|(one, other)| one - other);
+    let different = each.skip_while(|difference| difference.abs() < ROUNDED);
+    let (mut sum, mut weight) = (0.0, 1.0);
+    for difference in different {
+        sum += weight * difference;
+        weight /= 100.0;
+    }
+    sum > 0.0
 }
+
+/// The difference of two sums below which they are equal but for rounding, in gigabits per second.
+const ROUNDED: f64 = 1e-9;
