@@ -10,6 +10,11 @@ use crate::PlatformError;
 /// The fraction of the planned rates of opportunistic flows that fits in addition to flows with
 /// promises. Accounts for flows that share a link, engine or storage but no accelerator. `rates` are
 /// those of the flows with promises, in gigabits per second by flow index.
+///
+/// The fraction is found from loads of the platform: at most 8, or 22 if flows with promises use the
+/// headroom. There is one more for each doubling above 8 of the multiple of the planned rates that
+/// fills the platform. If flows have more than four pairs of route and size, each new load is a
+/// simulation.
 pub(super) fn fitting(
     profiles: &mut ProfileTable,
     flows: &[FlowStatus],
@@ -34,7 +39,7 @@ pub(super) fn fitting(
     let most = ServiceClass::RESERVED_SHARE;
     let beside = Rest { promised, planned };
     if load <= most {
-        return beside.most(profiles, most, 1.0, REST_HALVINGS);
+        return beside.most(profiles, most, (0.0, 1.0), STEP);
     }
     // A resource is loaded beyond the share that leaves headroom. The opportunistic flows may use
     // others, which need headroom too, but only the load of the most loaded one is known. The load of
@@ -44,11 +49,21 @@ pub(super) fn fitting(
     let headroom = load - most;
     let above = load + ABOVE * headroom;
     let widest = above / profiles.load(&beside.planned)?;
-    // More steps: multiples may be far above 1, and the result is a difference of two.
-    let reaches = beside.most(profiles, load, widest, 2 * REST_HALVINGS)?;
-    let exceeds = beside.most(profiles, above, widest, 2 * REST_HALVINGS)?;
-    Ok((reaches - (exceeds - reaches) / ABOVE).clamp(0.0, 1.0))
+    // The fraction is `(4 * reaches - exceeds) / 3`, and `exceeds` is at most `widest`. So only
+    // multiples matter with which it is from 0 to 1.
+    let all = ABOVE + 1.0;
+    let range = (0.0, widest.min((widest + ABOVE) / all));
+    let reaches = beside.most(profiles, load, range, 0.5 * STEP)?;
+    let range = (
+        reaches.max(all * reaches - ABOVE),
+        widest.min(all * reaches),
+    );
+    let exceeds = beside.most(profiles, above, range, 0.5 * STEP)?;
+    Ok(((all * reaches - exceeds) / ABOVE).clamp(0.0, 1.0))
 }
+
+/// The precision of the fraction of the planned rates.
+const STEP: f64 = 1.0 / (1_u32 << REST_HALVINGS) as f64;
 
 /// How far above a load its growth is looked at, in multiples of the headroom. Interpolation rounds
 /// off the bend where another resource becomes the most loaded one; it does so less farther away.
@@ -73,14 +88,14 @@ struct Rest {
 }
 
 impl Rest {
-    /// The largest multiple of the planned traffic, up to `widest`, with which the platform's load is
-    /// at most `load`.
+    /// The largest multiple of the planned traffic within `range` with which the platform's load is
+    /// at most `load`, found in steps of at most `step`. The least of the range is taken to fit.
     fn most(
         &self,
         profiles: &mut ProfileTable,
         load: f64,
-        widest: f64,
-        halvings: u32,
+        range: (f64, f64),
+        step: f64,
     ) -> Result<f64, PlatformError> {
         let mut fits = |part: f64| -> Result<bool, PlatformError> {
             let mut all = self.promised.clone();
@@ -96,11 +111,11 @@ impl Rest {
             }
             Ok(profiles.load(&all)? <= load)
         };
-        if fits(widest)? {
-            return Ok(widest);
+        let (mut least, mut exceeds) = range;
+        if fits(exceeds)? {
+            return Ok(exceeds);
         }
-        let (mut least, mut exceeds) = (0.0, widest);
-        for _ in 0..halvings {
+        for _ in 0..halvings(exceeds - least, step) {
             let middle = 0.5 * (least + exceeds);
             match fits(middle)? {
                 true => least = middle,
@@ -110,6 +125,15 @@ impl Rest {
         Ok(least)
     }
 }
+
+/// How often a range is halved until it is no wider than `step`.
+fn halvings(width: f64, step: f64) -> u32 {
+    let halvings = (width / step).log2().ceil();
+    halvings.clamp(0.0, MOST_HALVINGS) as u32
+}
+
+/// The halvings after which a multiple is known to the precision of its number.
+const MOST_HALVINGS: f64 = 52.0;
 
 /// The rate of a flow alone on its route, in gigabits per second.
 pub(super) fn alone(profiles: &mut ProfileTable, flow: &FlowStatus) -> Result<f64, PlatformError> {
