@@ -75,7 +75,8 @@ impl<'a> Owed<'a> {
             short = (short + due - got).max(0.0);
             behind += served - got;
             if self.flow.backlogged {
-                behind = behind.max(0.0); // more than its SLO excuses nothing later
+                // A surplus over the SLO does not excuse a later shortfall.
+                behind = behind.max(0.0);
             }
             if got < due && short.min(behind) > message {
                 missed += 1;

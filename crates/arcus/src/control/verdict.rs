@@ -147,9 +147,9 @@ impl FlowStatus {
     /// counts; 0 for an opportunistic flow.
     ///
     /// If the rate is promised in a percentage of periods, these are [`Periods::missed`]. Otherwise
-    /// the periods are those of length `period`, and shortfalls add up until the flow makes up for
-    /// them; together they may be as large as the flow's largest message, of which so much may be
-    /// under way.
+    /// the periods have length `period`. Shortfalls add up until the flow makes up for them. A sum
+    /// up to the size of the flow's largest message is no miss: a message of this size may be under
+    /// way.
     pub fn missed_periods(&self, run: &RunResult, number: usize, period: Time) -> u64 {
         let Some(slo) = self.slo_gbit_per_s() else {
             return 0;

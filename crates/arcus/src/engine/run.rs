@@ -76,20 +76,12 @@ impl<'a> Run<'a> {
             Mechanism::Panic { .. } => flows.len().max(1),
             _ => 1,
         };
-        let states = flows.iter().zip(0..);
-        let states = states.map(|(flow, number)| FlowState::new(flow, number, settings.seed));
-        let mut states: Vec<FlowState> = states.collect();
-        for (number, flow) in flows.iter().enumerate() {
-            if let Some(answers) = &flow.answers {
-                states[answers.by].asker = Some(number);
-            }
-        }
         Ok(Run {
             platform,
             mechanism,
             settings,
             calendar: Calendar::new(),
-            flows: states,
+            flows: states_of(flows, settings.seed),
             messages: Slab::default(),
             jobs: Slab::default(),
             up: Direction::new(&platform.pcie, 2 * engines),
@@ -252,6 +244,19 @@ impl<'a> Run<'a> {
             self.at(now + think, Event::Send(client));
         }
     }
+}
+
+/// The flows before the run, each with the flow that waits for its answers.
+fn states_of(flows: &[Flow], seed: u64) -> Vec<FlowState> {
+    let states = flows.iter().zip(0..);
+    let states = states.map(|(flow, number)| FlowState::new(flow, number, seed));
+    let mut states: Vec<FlowState> = states.collect();
+    for (number, flow) in flows.iter().enumerate() {
+        if let Some(answers) = &flow.answers {
+            states[answers.by].asker = Some(number);
+        }
+    }
+    states
 }
 
 fn shaper_of(mechanism: &Mechanism) -> Result<Option<Shaper>, PlatformError> {
