@@ -20,7 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import accelflow
-from accelflow import InputError, sizing, studies
+from accelflow import InputError, parameters, sizing, studies
 from accelflow.cli.sweep import sweep as command
 from accelflow.studies.design import number_of_points, points
 from accelflow.studies.folder import Folder
@@ -450,3 +450,18 @@ def test_axes_may_be_spelt_as_in_a_chips_file(tmp_path: Path, spelt: str) -> Non
     question = studies.read_find(path)
     assert isinstance(question, studies.Question)
     assert question.name == "config.pes.TCP"
+
+
+def test_the_points_of_a_list_share_one_table_of_spellings(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = []
+
+    def counted() -> list[parameters.Parameter]:
+        calls.append(None)
+        return parameters.parameters()
+
+    monkeypatch.setattr("accelflow.studies.study.parameters", counted)
+    given = [{"accelerator.TCP.pes": count, "rate_rps": 9.0} for count in range(1, 51)]
+    made = studies.Study(kind="list", points=given)
+    assert made.points[49] == {"config.pes.TCP": 50, "rate_rps": 9.0}
+    # One for the spellings and one for the names, if no other test has read them before.
+    assert len(calls) <= 2

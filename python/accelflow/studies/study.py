@@ -7,6 +7,7 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from functools import cache
 from os import PathLike
 from pathlib import Path
 from typing import Any, Final
@@ -221,10 +222,12 @@ class Study:
         listed = isinstance(self.points, list | tuple)
         if not listed or not all(isinstance(point, Mapping) for point in self.points):
             raise refused("points", self.points, "must be a list of mappings from axes to values")
+        spelt = []
         for number, point in enumerate(self.points):
-            check_once(f"points[{number}]", [axis_name(name) for name in point])
-        spelt = tuple({axis_name(name): point[name] for name in point} for point in self.points)
-        object.__setattr__(self, "points", spelt)
+            names = [axis_name(name) for name in point]
+            check_once(f"points[{number}]", names)
+            spelt.append(dict(zip(names, point.values(), strict=True)))
+        object.__setattr__(self, "points", tuple(spelt))
         object.__setattr__(self, "folder", file_path("folder", self.folder))
 
     def _check_kind(self) -> None:
@@ -419,6 +422,7 @@ def axis_name(name: str) -> str:
     return _spellings().get(name, name) if isinstance(name, str) else name
 
 
+@cache
 def _spellings() -> dict[str, str]:
     """Return the names of axes for parameters by their other spellings."""
     return {
@@ -432,12 +436,13 @@ def _spellings() -> dict[str, str]:
 
 def axis_names() -> list[str]:
     """Return the names that an axis may have."""
-    keys = [f"config.{parameter.key}" for parameter in parameters()]
-    return [
-        *(attribute for attribute in _SCENARIO if attribute not in _SET_OTHERWISE),
-        "chip",
-        *keys,
-    ]
+    return list(_axis_names())
+
+
+@cache
+def _axis_names() -> tuple[str, ...]:
+    keys = (f"config.{parameter.key}" for parameter in parameters())
+    return (*(each for each in _SCENARIO if each not in _SET_OTHERWISE), "chip", *keys)
 
 
 def axis_spellings(names: Iterable[str]) -> list[str]:
@@ -458,7 +463,7 @@ def number_axes() -> dict[str, bool]:
 
 def check_axis(what: str, name: str) -> None:
     """Raise InputError unless `name` can be an axis; the message names the setting `what`."""
-    known = axis_names()
+    known = _axis_names()
     if name in _SET_OTHERWISE:
         allowed = f"must be an axis other than {name}: {_SET_OTHERWISE[name]}"
         raise refused(what, name, allowed)
