@@ -11,6 +11,7 @@ from accelflow import _native
 from accelflow.cli import main
 from accelflow.cli.import_coverage import coverage_lines
 from accelflow.errors import AccelflowError
+from accelflow.importing import timed
 
 SPAN = {
     "traceID": "1",
@@ -151,9 +152,20 @@ def test_the_report_has_the_times_of_the_spans_beside_those_of_the_workload(
     printed = capsys.readouterr().out
     assert "us  not simulated (--check-requests 0)\n" in printed
     assert re.search(r"Buy +900\.9 +900\.0 +- +- +-\n", printed)
-    assert run([*asked, "--check-requests", "5"]) == 2
-    message = "--check-requests = 5: must be a whole number from 100 to 1000000"
+
+
+@pytest.mark.parametrize("kind", ["alibaba-v2021", "azure-functions", "jaeger", "otlp"])
+@pytest.mark.parametrize("number", ["5", "-1", "1000001"])
+def test_the_number_of_requests_is_refused_before_the_files_are_read(
+    kind: str, number: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    missing, out = str(tmp_path / "missing"), str(tmp_path / "shop.toml")
+    asked = ["import", kind, missing, "--out", out]
+    assert run([*asked, "--check-requests", number]) == 2
+    message = f"--check-requests = {number}: must be 0, or a whole number from 100 to 1,000,000"
     assert message in capsys.readouterr().err
+    with pytest.raises(accelflow.InputError, match=rf"^requests = {number}: must be 0, or"):
+        timed({"services": []}, {}, int(number))
 
 
 def run(arguments: list[str]) -> int:

@@ -74,9 +74,18 @@ _SERVICE: Final = click.option(
     help="With --into: the service to update.",
     shell_complete=offered.services,
 )
+
+
+def _checked(_context: click.Context, _option: click.Parameter, requests: int | None) -> int | None:
+    """Return the value of --check-requests; refuse it before the files are read."""
+    importing.check_requests("--check-requests", requests)
+    return requests
+
+
 _CHECK: Final = click.option(
     "--check-requests",
     type=int,
+    callback=_checked,
     metavar="NUMBER",
     help="Requests of each service to simulate, to compare response times with those in the files:"
     " 100 at least, or 0 for none. Default: 1,000, and fewer for many services or long application"

@@ -32,7 +32,7 @@ from accelflow.importing.operation_rules import DEFAULT as OPERATION_RULES
 from accelflow.importing.report import Report
 from accelflow.importing.sampled import Asked
 from accelflow.importing.spans import import_spans
-from accelflow.importing.times import TIMED_SYSTEM, Traced, timed
+from accelflow.importing.times import TIMED_SYSTEM, Traced, check_requests, timed
 from accelflow.importing.workloads import OWNER, Imported, plain_name, read_workload, service_of
 from accelflow.importing.write import check_out, write_imported, write_lines
 
@@ -54,6 +54,7 @@ __all__ = [
     "Report",
     "Traced",
     "check_out",
+    "check_requests",
     "compared",
     "import_alibaba",
     "import_azure",

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from accelflow.comparing import simulate
-from accelflow.errors import AccelflowError, whole_number
+from accelflow.errors import AccelflowError, refused
 
-__all__ = ["TIMED_SYSTEM", "Traced", "timed"]
+__all__ = ["TIMED_SYSTEM", "Traced", "check_requests", "timed"]
 
 #: The orchestrator of the simulation: imported data is of servers without accelerators.
 TIMED_SYSTEM: Final = "non_acc"
@@ -48,6 +48,19 @@ class Traced:
     p99_us: float | None = None
 
 
+def check_requests(name: str, requests: int | None) -> None:
+    """Raise InputError unless :func:`timed` takes `requests`; the message calls it `name`.
+
+    It takes None, 0, and whole numbers from 100 to 1,000,000.
+    """
+    if requests is None:
+        return
+    whole = isinstance(requests, int) and not isinstance(requests, bool)
+    if not whole or not (requests == 0 or _FEWEST <= requests <= _MOST):
+        allowed = f"must be 0, or a whole number from {_FEWEST} to {_MOST:,}"
+        raise refused(name, requests, allowed)
+
+
 def timed(
     tree: Mapping[str, Any], traced: Mapping[str, Traced], requests: int | None = None
 ) -> dict[str, Any]:
@@ -61,28 +74,27 @@ def timed(
 
     The object has `orchestrator`, `requests`, and a row for each service in `services`. Of a
     service that has no simulated response, the simulated times are None. `refused` is the reason if
-    the workload cannot be simulated, else None. Raises InputError for a number of requests that is
-    0 or 100 to 1,000,000.
+    the workload cannot be simulated, else None. Raises InputError for `requests` other than None, 0
+    and 100 to 1,000,000.
     """
+    check_requests("requests", requests)
     idle, rest_us = _idle(tree, traced)
     if requests is None:
         app_us = sum(map(_app_us, idle["services"]))
         most = min(_EACH, _ALL // max(len(traced), 1), int(_ALL_US / max(app_us, 1.0)))
         requests = max(most, _FEWEST)
-    elif requests:
-        whole_number("--check-requests", requests, _FEWEST, _MOST)
     found: Mapping[str, tuple[float, float]] = {}
-    refused = None
+    reason = None
     if requests:
         try:
             found = _simulated(idle, requests)
         except AccelflowError as error:
-            refused = str(error)
+            reason = str(error)
     rows = [_row(name, of, found.get(name), rest_us.get(name, 0.0)) for name, of in traced.items()]
     return {
         "orchestrator": TIMED_SYSTEM,
         "requests": requests,
-        "refused": refused,
+        "refused": reason,
         "services": rows,
     }
 
