@@ -74,9 +74,10 @@ impl Analysis {
         Ok(())
     }
 
-    /// The analysis of the whole data set, which does not depend on the order of its traces: names are
-    /// numbered by their texts, and calls without a server span have the operation that answers other
-    /// calls of the same name, if it is the only one. Returns the names, too.
+    /// The analysis of the whole data set, which does not depend on the order of its traces unless
+    /// shapes were forgotten or names ran out: names are numbered by their texts, and calls without a
+    /// server span have the operation that answers other calls of the same name, if it is the only
+    /// one. Returns the names, too.
     ///
     /// # Errors
     /// [`ImportError::Strict`] for a guess if the options refuse guesses.
