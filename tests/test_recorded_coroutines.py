@@ -1,7 +1,9 @@
 """Recordings of coroutines, and of servers some of whose functions got no requests."""
 
 import asyncio
+import http.server
 import json
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,7 @@ import pytest
 from accelflow import Client, ClientTls, GrpcClient, Server, requests
 from accelflow.requests import Worked
 from accelflow.settings import Observability, Tls
+from conftest import ROOT
 from test_record import ADD, record
 from test_server import add, certificate, interface  # noqa: F401 (fixtures)
 
@@ -152,3 +155,34 @@ def test_functions_without_requests_do_not_cost_the_recording(
         done = record(*only, folder=tmp_path)
         assert done.returncode == 2
         assert "function = 'Calculator.echo': must have had a request" in done.stderr
+
+
+@pytest.mark.parametrize("status", [409, 400])
+def test_the_status_of_a_server_not_its_words_tells_that_requests_lack(
+    tmp_path: Path, status: int
+) -> None:
+    recording = (ROOT / "examples/cerebros/recording-thrift.json").read_text(encoding="utf-8")
+    (first, *_) = [each["service"] for each in json.loads(recording)["services"]]
+
+    class Operators(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            lacks = "Calculator.echo" in self.path
+            text = "other words" if lacks else recording
+            self.send_response(status if lacks else 200)
+            self.end_headers()
+            self.wfile.write(text.encode())
+
+    out = tmp_path / "live.json"
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Operators) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        address = f"http://127.0.0.1:{server.server_port}"
+        asked = ("--service", f"Calculator.add={first}", "--service", "Calculator.echo=Echo")
+        done = record("--from", address, *asked, "--out", str(out), folder=tmp_path)
+        server.shutdown()
+    if status == 409:
+        assert done.returncode == 0, done.stderr
+        assert "Calculator.echo=Echo: had no request that succeeded" in done.stderr
+    else:
+        assert done.returncode == 2
+        assert "answered: other words" in done.stderr
+        assert not out.exists()

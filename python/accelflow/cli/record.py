@@ -8,6 +8,7 @@ import urllib.parse
 import urllib.request
 from collections.abc import Callable
 from dataclasses import dataclass
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Final
 
@@ -34,10 +35,11 @@ _TIMEOUT_S: Final = 30.0
 #: Size limit in bytes of a recording from a server.
 _MAX_BYTES: Final = 64 << 20
 
-#: Begins the reason why a server cannot record a function.
-_NO_REQUESTS: Final = "must have had a request that succeeded"
-
 _FILE = click.Path(path_type=Path, dir_okay=False)
+
+
+class _UnrecordedError(InputError):
+    """The answer of a running server that cannot record: it has the status 409 (Conflict)."""
 
 
 @dataclass(frozen=True)
@@ -238,16 +240,17 @@ def _served(handlers: str, settings: _Settings, names: dict[str, str]) -> str:
 
 
 def _asked(record: Callable[[dict[str, str]], str], names: dict[str, str]) -> str:
-    """Return the recording of those functions of `names` that have had requests.
+    """Return the recording of the functions in `names` that have had requests.
 
-    Requests of the others cannot be made up for, and must not cost the recording. `record` returns
-    the recording of all functions that it is given, or raises AccelflowError, as this does if no
-    function has had a request.
+    A server refuses the whole recording if one function has had none. Then this asks for each
+    function alone, and again for those that can be recorded. `record` returns the recording of the
+    functions that it is given, or raises AccelflowError. If no function can be recorded, this
+    raises the error of the first attempt.
     """
     try:
         return record(names)
     except AccelflowError as error:
-        if _NO_REQUESTS not in str(error):
+        if not _lacks_requests(error):
             raise
         kept = {function: name for function, name in names.items() if _has(record, function, name)}
         if not kept:
@@ -259,10 +262,19 @@ def _has(record: Callable[[dict[str, str]], str], function: str, name: str) -> b
     try:
         record({function: name})
     except AccelflowError as error:
-        if _NO_REQUESTS not in str(error):
+        if not _lacks_requests(error):
             raise
         return False
     return True
+
+
+def _lacks_requests(error: AccelflowError) -> bool:
+    """Whether a function without requests can be the reason of `error`; the text does not matter.
+
+    A server of this process raises InputError for all settings that it refuses. Where a server
+    records nothing at all, each function alone has the same error.
+    """
+    return isinstance(error, _UnrecordedError) or not isinstance(error, InputError)
 
 
 def _warn_of_missing(
@@ -308,12 +320,15 @@ def _fetched(address: str, names: dict[str, str]) -> str:
             data = response.read(_MAX_BYTES + 1)
     except urllib.error.HTTPError as error:
         message = error.read(1_000).decode(errors="replace").strip()
-        raise refused(
+        found = refused(
             "--from",
             address,
             "must be the `admin` address of a server that can make this recording; the server"
             f" answered: {message or error}",
-        ) from error
+        )
+        if error.code == HTTPStatus.CONFLICT:
+            found = _UnrecordedError(str(found), found.place)
+        raise found from error
     except http.client.HTTPException as error:  # such as a TLS port's answer
         allowed = "must be the `admin` address of a running server: the answer there is not HTTP"
         raise refused("--from", address, allowed) from error
