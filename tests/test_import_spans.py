@@ -10,6 +10,7 @@ import accelflow
 from accelflow import _native
 from accelflow.cli import main
 from accelflow.cli.import_coverage import coverage_lines
+from accelflow.cli.import_times import times_lines
 from accelflow.errors import AccelflowError
 from accelflow.importing import timed
 
@@ -166,6 +167,12 @@ def test_the_number_of_requests_is_refused_before_the_files_are_read(
     assert message in capsys.readouterr().err
     with pytest.raises(accelflow.InputError, match=rf"^requests = {number}: must be 0, or"):
         timed({"services": []}, {}, int(number))
+
+
+@pytest.mark.parametrize("number", [0, 100, None])
+def test_a_report_without_times_of_services_has_no_lines_on_them(number: int | None) -> None:
+    for times in (None, timed({"services": []}, {}, number)):
+        assert list(times_lines(times)) == []
 
 
 def run(arguments: list[str]) -> int:

@@ -15,11 +15,12 @@ _WIDEST: Final = 40
 
 
 def times_lines(times: Mapping[str, Any] | None) -> Iterator[str]:
-    """Yield lines of text on `times`, the object `times` of an import's report; none for None.
+    """Yield lines of text on `times`, the object `times` of an import's report.
 
-    A line has the mean and the P99 of a service in the data, and of the simulated workload.
+    A line has the mean and the P99 of a service in the data, and of the simulated workload. There
+    are no lines for None, and if the data has no times of services.
     """
-    if times is None:
+    if times is None or not times["services"]:
         return
     rows = list(times["services"])
     if times["refused"]:
