@@ -13,6 +13,7 @@ from accelflow.importing import (
     AlibabaOptions,
     AzureOptions,
     Report,
+    Traced,
     import_alibaba,
     import_azure,
     timed,
@@ -364,6 +365,26 @@ def test_times_of_tables_are_kept_beside_the_workload() -> None:
     # The median is the application time, whose most part is added to the simulated one.
     assert 300_000 < rows["a.f"]["simulated_mean_us"] < 301_000
     assert rows["a.g"]["requests"] == 2
+
+
+def test_long_times_of_services_without_calls_are_cut_beside_others_with_calls() -> None:
+    receive = {"trace": "T1", "facts": {"T1": {"compressed": 0}}}
+    call = {"trace": "T9", "facts": {"T10": {"exception": 0, "compressed": 0}}, "calls": "Get"}
+    long = {"path": [receive, {"cpu": True}, {"trace": "T2"}], "app_us": 1e6}
+    services = [
+        {"name": "Buy", "rate_rps": 1, "path": [receive, call, {"trace": "T2"}]},
+        {"name": "Get", "path": [receive, {"trace": "T2"}]},
+        {"name": "Report", "rate_rps": 1, **long},
+    ]
+    tree = {"schema": "accelflow.workload/1", "name": "shop", "services": services}
+    traced = {"Report": Traced("report", 5, 1e6), "Buy": Traced("buy", 5, 1e3)}
+    times = timed(tree, traced)
+    # With the whole second of each, only 100 would be simulated.
+    assert (times["requests"], times["refused"]) == (1_000, None)
+    assert times["services"][0]["simulated_mean_us"] == pytest.approx(1e6, rel=0.001)
+    # A service that calls, or is called, keeps its time.
+    services[0] |= long | {"path": [receive, call, {"cpu": True}, {"trace": "T2"}]}
+    assert timed(tree, traced)["requests"] == 100
 
 
 def test_tables_of_2019_state_the_tail(tmp_path: Path) -> None:

@@ -138,7 +138,8 @@ def _idle(
         service.pop("rate_rps", None)
         if service["name"] in clients:
             service["rate_rps"] = rate_rps
-        if not called and service.get("app_us", 0.0) > _LONG_US:
+        alone = service["name"] not in called and not _calling(service["path"])
+        if alone and service.get("app_us", 0.0) > _LONG_US:
             rest_us[service["name"]] = service["app_us"] - _LONG_US
             service["app_us"] = _LONG_US
     return idle, rest_us
