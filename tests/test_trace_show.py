@@ -184,7 +184,7 @@ def test_traces_in_text_are_shown_with_their_branches(tmp_path: Path) -> None:
         (TEXT.replace("T10", "T99"), "trace 'ask': tail = 'T99': must be a registered trace"),
         (TEXT.replace("    LdB\ntrace T1", "    LdB\n    tail T2\ntrace T1"), "trace 'mine': "),
         (TEXT + "trace mine:\n    TCP\n", "a different trace is already registered as 'mine'"),
-        ("# nothing\n", "text of traces = without one: must have a line 'trace NAME:'"),
+        ("# nothing\n", "trace is left out: must be given, with a line 'trace NAME:'"),
         ("trace \udcff", "must be a trace file, or a text of traces in UTF-8"),
         (TEXT.replace("trace mine:", "trace mine.1:"), "trace name = 'mine.1': must be 1 to"),
     ],
@@ -212,7 +212,7 @@ def test_bad_files_and_places_are_one_line(tmp_path: Path) -> None:
             ["list", "--file", tmp_path / "bytes"],
             "must be a trace file, or a text of traces in UTF-8",
         ),
-        (["list", "--file", tmp_path / "empty"], "text of traces = without one: must have a line"),
+        (["list", "--file", tmp_path / "empty"], "trace is left out: must be given, with a line"),
         (["list", "--file", tmp_path / "missing"], "No such file"),
         (["show", "T1", "--out", tmp_path / "t.pdf"], "must end in .png or .svg"),
         (

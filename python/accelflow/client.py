@@ -314,10 +314,10 @@ class GrpcClient(_Kept[_native.GrpcClient]):
         `request` and the response are dicts, with Protobuf's JSON mapping
         (docs/server-calls.md#grpc), or for well-known types the values of this mapping, such as
         text for ``google.protobuf.StringValue``. None is a message without fields, and null for
-        ``google.protobuf.Value``. `metadata` maps names in lower case to text, or
-        names that end in ``-bin`` to bytes. `timeout_s` can shorten the client's timeout, and is
-        sent to the service. `cancel` can end the call early. With `idempotent`, the call may be
-        repeated even if the service may have executed it already, such as after a lost connection.
+        ``google.protobuf.Value``. `metadata` maps names in lower case to text, or names that end in
+        ``-bin`` to bytes. `timeout_s` can shorten the client's timeout, and is sent to the service.
+        `cancel` can end the call early. With `idempotent`, the call may be repeated even if the
+        service may have executed it already, such as after a lost connection.
 
         Raises AccelflowError for invalid metadata, InputError for a setting that is not allowed,
         TypeError and ValueError for a request that JSON cannot express, and CallError for other
@@ -326,8 +326,8 @@ class GrpcClient(_Kept[_native.GrpcClient]):
         details of the status (``google.rpc.Status``): a dict for each, with its type as ``@type``
         and the message's fields, or with the encoded message in base64 as ``value`` if the
         interface does not have the type. `initial_metadata` and `trailing_metadata` are those of
-        :class:`GrpcResponse`. An exception from a signal
-        handler, such as KeyboardInterrupt, cancels the call.
+        :class:`GrpcResponse`. An exception from a signal handler, such as KeyboardInterrupt,
+        cancels the call.
         """
         return self.call_with_metadata(
             method,

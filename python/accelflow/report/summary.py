@@ -8,10 +8,10 @@ from typing import Final
 from accelflow.page import Column, Table
 from accelflow.page.document import Cell
 from accelflow.report.binding import binding_of, parts_of
+from accelflow.report.errors import Counted, error_columns
 from accelflow.report.notes import P999_RESPONSES
 from accelflow.report.results import Comparison, ServiceResult, SystemResult
 from accelflow.report.servers import servers_of
-from accelflow.report.trouble import Counted, trouble_columns
 from accelflow.report.verdict import accelerator_use, core_use, within_slo
 
 __all__ = ["services_table", "systems_table"]
@@ -84,7 +84,7 @@ def services_table(comparison: Comparison) -> Table:
         for system in comparison.systems
         if (result := system.service(name)) is not None
     ]
-    trouble = trouble_columns(result for _, result in pairs)
+    counted = error_columns(result for _, result in pairs)
     columns = [
         Column(name="Service"),
         Column(name="System"),
@@ -99,7 +99,7 @@ def services_table(comparison: Comparison) -> Table:
         Column(name="Orchestration", unit="of the mean", form="share"),
         Column(name="Queueing", unit="of the mean", form="share"),
         Column(name="Fallbacks", form="number"),
-        *(Column(name=name, form="number") for name, _ in trouble),
+        *(Column(name=name, form="number") for name, _ in counted),
         Column(name="Overloaded"),
     ]
     called = any(result.only_called for _, result in pairs)
@@ -107,14 +107,14 @@ def services_table(comparison: Comparison) -> Table:
     return Table(
         caption="A row for each service under each system",
         columns=columns,
-        rows=[_service_row(system, result, trouble) for system, result in pairs],
+        rows=[_service_row(system, result, counted) for system, result in pairs],
         notes=[note] * called,
         marked=_ours([system for system, _ in pairs]),
     )
 
 
 def _service_row(
-    system: SystemResult, result: ServiceResult, trouble: Sequence[Counted]
+    system: SystemResult, result: ServiceResult, counted: Sequence[Counted]
 ) -> list[Cell]:
     shown = result.latencies
     parts = parts_of(result)
@@ -133,6 +133,6 @@ def _service_row(
         parts["orchestration"] / total if total else None,
         parts["queueing"] / total if total else None,
         result.total_fallbacks,
-        *(count(result) for _, count in trouble),
+        *(count(result) for _, count in counted),
         result.saturated,
     ]

@@ -9,13 +9,13 @@ from rich.table import Table
 from accelflow import _native
 from accelflow.findings.estimate import Estimate
 from accelflow.report.answered import lacks_responses
+from accelflow.report.errors import error_columns
 from accelflow.report.notes import P999_RESPONSES, notes_of
 from accelflow.report.overview import krps_text, latency_text, print_overview
 from accelflow.report.own_arrivals import requests_text
 from accelflow.report.paper import EXPERIMENT, PAPER_REDUCTIONS, compared, other_experiment
 from accelflow.report.reductions import left_out_notes, reduction
 from accelflow.report.results import Comparison, ServiceResult, SystemResult
-from accelflow.report.trouble import trouble_columns
 
 #: The workloads for which a reader may expect the paper's figures.
 _SUITES: Final = frozenset(dict(_native.scenario_choices())["workload"])
@@ -79,9 +79,9 @@ def services_table(comparison: Comparison) -> Table:
     table = _plain_table()
     table.add_column("", no_wrap=True)
     chips = _add_chip_column(table, comparison)
-    trouble = trouble_columns(result for system in comparison.systems for result in system.services)
+    counted = error_columns(result for system in comparison.systems for result in system.services)
     headings = ["Mean", "P50", "P99", "P99.9", "Served", *_SERVER_HEADINGS[: 2 * own], "Fallbacks"]
-    for heading in [*headings, *(name for name, _ in trouble)]:
+    for heading in [*headings, *(name for name, _ in counted)]:
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_row(
         "", *[""] * chips, *["us"] * 4, "krps", *["used", "unit"][: 2 * own], "", style="dim"
@@ -94,7 +94,7 @@ def services_table(comparison: Comparison) -> Table:
         for system, result in present:
             style = "green" if system.orchestrator == "accelflow" else ""
             chip = _chip_cell(system)
-            cells = [*_cells(result, own=own), *(f"{count(result):,}" for _, count in trouble)]
+            cells = [*_cells(result, own=own), *(f"{count(result):,}" for _, count in counted)]
             table.add_row(f" {system.name}", *chip, *cells, style=style)
     return table
 

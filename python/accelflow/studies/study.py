@@ -403,8 +403,7 @@ def axes_by_name(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[st
 
     Names of nested tables are joined with dots: ``config``, ``accelerator`` and ``pes`` give
     ``config.accelerator.pes``, and spelt by :func:`axis_name`. `prefix` comes before the name. A
-    table with ``from`` or ``to`` is
-    the range of values of an axis.
+    table with ``from`` or ``to`` is the range of values of an axis.
     """
     for key, value in tree.items():
         if isinstance(value, Mapping) and not {"from", "to"} & set(value):

@@ -45,7 +45,7 @@ def load_any(path: str | PathLike[str]) -> tuple[Image | Library, tuple[str, ...
     try:
         library, names = Library.from_text(data.decode("utf-8-sig"))
         if not names:
-            message = "text of traces = without one: must have a line 'trace NAME:'"
+            message = "trace is left out: must be given, with a line 'trace NAME:'"
             raise TraceError(message)
     except UnicodeDecodeError as error:
         message = f"{path}: must be a trace file, or a text of traces in UTF-8"

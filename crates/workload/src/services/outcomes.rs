@@ -3,10 +3,10 @@
 //! A *sequence* is what accelerators do without a core in between. AccelFlow's section III, Q2,
 //! counts "sequences of accelerators that need no intervening CPU involvement" and how many of them
 //! have a conditional. Here, a sequence begins when a message arrives or a core starts it, and ends
-//! when it notifies the core. Tails, and waits for messages, do not end it. In the paths of Table IV, `4x(T9-T10)` is one sequence, of
-//! which four copies run in parallel; different chains between two CPU phases are different
-//! sequences. With this reading, 18 of the 26 sequences in Table IV have a branch: 69.2 %, as the
-//! paper prints for SocialNetwork.
+//! when it notifies the core. Tails, and waits for messages, do not end it. In the paths of Table
+//! IV, `4x(T9-T10)` is one sequence, of which four copies run in parallel; different chains between
+//! two CPU phases are different sequences. With this reading, 18 of the 26 sequences in Table IV
+//! have a branch: 69.2 %, as the paper prints for SocialNetwork.
 
 use accelflow_trace::{Action, AtmAddress, Fault, Field, Image, Joins, Link, PositionMark, step};
 

@@ -20,11 +20,11 @@ SEND = {"trace": "T2"}
 ANSWER = {"T10": {"exception": 0, "compressed": 0}}
 
 
-def shop(*, troubled: bool = True) -> dict[str, Any]:
+def shop(*, failing: bool = True) -> dict[str, Any]:
     """A service whose calls fail and time out, the one that it calls, and one without any."""
     call = {"trace": "T9", "facts": ANSWER, "calls": "Get"}
     wait: dict[str, Any] = {"trace": "T9", "facts": ANSWER}
-    if troubled:
+    if failing:
         call |= {
             "odds": {"T10": {"exception": 0.1}},
             "retry": {"odds": 0.3, "attempts": 2, "backoff_us": 10},
@@ -56,12 +56,12 @@ def printed(comparison: Comparison) -> str:
 
 
 @pytest.fixture(scope="module")
-def troubled() -> Comparison:
+def failing() -> Comparison:
     return compared(shop())
 
 
-def test_results_have_errors_retries_and_time_outs(troubled: Comparison) -> None:
-    services = troubled["accelflow"]
+def test_results_have_errors_retries_and_time_outs(failing: Comparison) -> None:
+    services = failing["accelflow"]
     buy, get, calm = services["Buy"], services["Get"], services["Calm"]
     # 30 % of the first attempts are repeated; 30 % of these, and 10 % of the others, end with an
     # error, unless they time out.
@@ -74,10 +74,10 @@ def test_results_have_errors_retries_and_time_outs(troubled: Comparison) -> None
     assert (calm.errors, calm.retries, calm.gave_up, calm.timed_out) == (0, 0, 0, 0)
 
 
-def test_tables_have_columns_of_them_if_there_are_any(troubled: Comparison) -> None:
-    buy, get = (troubled["accelflow"][name] for name in ("Buy", "Get"))
+def test_tables_have_columns_of_them_if_there_are_any(failing: Comparison) -> None:
+    buy, get = (failing["accelflow"][name] for name in ("Buy", "Get"))
     assert get.called is not None
-    lines = printed(troubled).splitlines()
+    lines = printed(failing).splitlines()
     heading = next(line for line in lines if "P99.9" in line)
     assert heading.split()[-5:] == ["Fallbacks", "Errors", "Retries", "Timed", "out"]
     rows = [line.split()[-3:] for line in lines if line.startswith(" AccelFlow")]
@@ -86,23 +86,23 @@ def test_tables_have_columns_of_them_if_there_are_any(troubled: Comparison) -> N
         ["0", "0", str(get.called.timed_out)],
         ["0", "0", "0"],
     ]
-    page = services_table(troubled)
+    page = services_table(failing)
     assert [column.name for column in page.columns][-4:-1] == ["Errors", "Retries", "Timed out"]
     assert page.rows[0][-4:-1] == [buy.errors, buy.retries, buy.timed_out]
-    calm = compared(shop(troubled=False))
+    calm = compared(shop(failing=False))
     assert "Retries" not in printed(calm)
     assert [column.name for column in services_table(calm).columns][-2:] == [
         *("Fallbacks", "Overloaded")
     ]
 
 
-def test_counts_of_seeds_are_added_even_if_one_has_none(troubled: Comparison) -> None:
+def test_counts_of_seeds_are_added_even_if_one_has_none(failing: Comparison) -> None:
     # `retries` is left out of the results of a seed without any.
-    source = troubled.source
-    without = compared(shop(troubled=False), seed=2).source
+    source = failing.source
+    without = compared(shop(failing=False), seed=2).source
     both = Comparison.from_dict(pooled([source, without]))["accelflow"]["Buy"]
-    assert both.retries == troubled["accelflow"]["Buy"].retries
-    assert both.gave_up == troubled["accelflow"]["Buy"].gave_up
+    assert both.retries == failing["accelflow"]["Buy"].retries
+    assert both.gave_up == failing["accelflow"]["Buy"].gave_up
 
 
 def test_rows_of_a_sweep_have_them(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from typing import Final, TypeAlias
 
 from accelflow.report.results import ServiceResult
 
-__all__ = ["Counted", "trouble_columns"]
+__all__ = ["Counted", "error_columns"]
 
 #: The heading of a column, and the count of a service's result that it has.
 Counted: TypeAlias = tuple[str, Callable[[ServiceResult], int]]
@@ -28,7 +28,7 @@ _ALL: Final[Sequence[Counted]] = (
 )
 
 
-def trouble_columns(results: Iterable[ServiceResult]) -> list[Counted]:
+def error_columns(results: Iterable[ServiceResult]) -> list[Counted]:
     """Return the columns that have a count above 0 for one of `results`.
 
     They count, over the whole run and for requests of clients and of other services: requests
