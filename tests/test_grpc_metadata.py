@@ -203,3 +203,78 @@ def test_clients_read_what_grpcs_server_sends(interface: Path, stubs: tuple[Any,
         assert (raised.value.code, raised.value.status_details) == ("ABORTED", [])
     finally:
         grpcs.stop(None).wait()
+
+
+def answer_of_sizes(arguments: dict[str, Any], request: Request) -> dict[str, Any]:
+    """Answer with trailing metadata, details and a message of the sizes in the text."""
+    initial, metadata, details, message = map(int, arguments["text"].split())
+    if initial:
+        request.add_initial_metadata("x-begun", "now")
+    request.add_trailing_metadata("x-long", "m" * (metadata - len("x-long") - 32))
+    if message:
+        rich = [{"@type": URL, "reason": "d" * details}] if details else []
+        text = "\u00fc" * (message // 2) if message > 2_500 else "e" * message
+        raise DeclaredError("NOT_FOUND", {"message": text, "details": rich})
+    return arguments
+
+
+@pytest.fixture
+def sized(interface: Path, stubs: tuple[Any, Any]) -> Iterator[tuple[GrpcClient, Any]]:
+    """Our client, and the call of gRPC's own, of a server that answers with the sizes in a text."""
+    server = Server(interface)
+    server.handle("Ask", answer_of_sizes)
+    with server, grpc.insecure_channel(f"127.0.0.1:{server.port}") as channel:
+        call = stubs[1].RichStub(channel).Ask.with_call
+        yield (
+            GrpcClient(interface, f"127.0.0.1:{server.port}"),
+            lambda text: call(stubs[0].Asked(text=text), timeout=60),
+        )
+
+
+BOTH = "without the details of the status and the trailing metadata"
+
+
+@pytest.mark.parametrize("initial", [0, 1])
+@pytest.mark.parametrize(
+    ("sizes", "lacks"),
+    [
+        ((7900, 500, 2000), BOTH),
+        ((5000, 1500, 100), None),
+        ((6000, 1500, 100), "without the details of the status"),
+        ((8000, 0, 1000), "without the trailing metadata"),
+        # Each byte of the message is three in the header.
+        ((100, 100, 3000), "without the details of the status"),
+        ((8100, 0, 0), None),
+        ((8190, 0, 0), "without the trailing metadata"),
+    ],
+)
+def test_what_ends_a_response_fits_what_clients_accept(
+    sized: tuple[GrpcClient, Any],
+    caplog: pytest.LogCaptureFixture,
+    initial: int,
+    sizes: tuple[int, int, int],
+    lacks: str | None,
+) -> None:
+    ours, theirs = sized
+    _, details, message = sizes
+    text = " ".join(map(str, (initial, *sizes)))
+    if message:
+        with pytest.raises(CallError) as raised:
+            ours.call("Ask", {"text": text})
+        with pytest.raises(grpc.RpcError) as seen:
+            theirs(text)
+        error = raised.value
+        assert error.code == seen.value.code().name == "NOT_FOUND"
+        assert error.details == seen.value.details()
+        assert error.details in {"e" * message, "\u00fc" * 1024}
+        assert bool(error.status_details) == (details > 0 and lacks is None)
+        arrived, names = error.trailing_metadata, dict(seen.value.trailing_metadata())
+    else:
+        arrived = ours.call_with_metadata("Ask", {"text": text}).trailing_metadata
+        names = dict(theirs(text)[1].trailing_metadata())
+    has_metadata = lacks is None or "metadata" not in lacks
+    assert (bool(arrived), "x-long" in names) == (has_metadata, has_metadata)
+    logged = [line for line in caplog.messages if "trailers_too_large" in line]
+    assert len(logged) == (0 if lacks is None else 2), caplog.messages
+    said = f"must be at most 8192; the response is sent {lacks}"
+    assert all(line.endswith(said) for line in logged), logged

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Codes of errors that the client has not caused. Those of custom accelerators are their author's:
 /// a body that fails, or that does not fit its declaration or the trace.
-const NOT_THE_CLIENTS: [&str; 12] = [
+const NOT_THE_CLIENTS: [&str; 13] = [
     "bad_result",
     "body_failed",
     "device_failed",
@@ -22,6 +22,7 @@ const NOT_THE_CLIENTS: [&str; 12] = [
     "no_handler",
     "other_kind",
     "panic",
+    "trailers_too_large",
     "wrong_direction",
     "wrong_facts",
 ];

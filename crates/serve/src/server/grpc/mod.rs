@@ -9,6 +9,7 @@ pub(crate) mod gateway;
 pub(crate) mod head;
 pub(crate) mod io;
 pub(crate) mod request;
+mod send;
 pub(crate) mod status;
 pub(crate) mod stream;
 pub(crate) mod workers;

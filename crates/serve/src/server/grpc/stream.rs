@@ -15,7 +15,7 @@ use accelflow_accel::thrift::FunctionId;
 use bytes::Bytes;
 use h2::server::SendResponse;
 use h2::{Reason, RecvStream};
-use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, header};
+use http::{Request, Response};
 use tokio::sync::{Semaphore, SemaphorePermit, oneshot};
 use tokio::time::{sleep_until, timeout};
 
@@ -24,19 +24,19 @@ use super::caller::StatusCaller;
 use super::fair::Flow;
 use super::head::{Head, Refusal};
 use super::request::{Answer, Progress, ReceivedRequest, Recorded};
+use super::send::{DROPPED, send_answer, send_status};
 use super::status::{Detail, Status};
 use super::workers::Workers;
-use crate::memory::room::{ResponseBudget, Room, Sending, Sizes};
+use crate::memory::room::{ResponseBudget, Room, Sizes};
 use crate::memory::wipe::Wiped;
 use crate::observe::metrics::Metrics;
 use crate::server::peer::Peer;
 use crate::server::places::Place;
 use crate::server::shared::Shared;
 use crate::server::tenants::gates::Passage;
-use crate::transport::grpc::code::{Code, message_header};
-use crate::transport::grpc::headers::ENCODINGS;
-use crate::transport::grpc::message::{append, send_all};
-use crate::transport::grpc::response::{DETAILS, ResponseMetadata, details_header};
+use crate::transport::grpc::code::Code;
+use crate::transport::grpc::message::append;
+use crate::transport::grpc::response::ResponseMetadata;
 use crate::transport::http2::frames::{Activity, Frames};
 
 /// The streams of one connection, and their shared state. All run on the connection's thread.
@@ -180,7 +180,7 @@ impl Streams {
                 let answered = answer.recorded.take();
                 let charged =
                     answered.and_then(|recorded| self.charge(*recorded, &head.function, &answer));
-                let sent = self.send(&mut respond, answer, &added).await;
+                let sent = self.send(&mut respond, answer, &head, &added).await;
                 match (sent, charged) {
                     (true, Some((account, answered))) => account.answered(answered),
                     (false, Some((account, answered))) => {
@@ -199,7 +199,8 @@ impl Streams {
                     Detail::Unprocessed => respond.send_reset(Reason::REFUSED_STREAM),
                     _ => {
                         let status = self.for_client(status, &head.function);
-                        send_status(&mut respond, &status, &added);
+                        let dropped = send_status(&mut respond, &status, &added);
+                        self.report_dropped(&head.function, dropped);
                     }
                 }
                 self.frames.borrow_mut().answered();
@@ -218,6 +219,14 @@ impl Streams {
             Detail::Logged(id) => reports.client_text(label, id, why),
         };
         Status { message, ..status }
+    }
+
+    /// Logs what a response lacks since its trailers would be too large.
+    fn report_dropped(&self, function: &str, dropped: Option<String>) {
+        if let Some(why) = dropped {
+            let (reports, peer) = (&self.shared.observers.reports, self.peer.address);
+            reports.report(DROPPED, function, peer, &why);
+        }
     }
 
     /// The record of a response that is about to be sent.
@@ -473,11 +482,16 @@ impl Streams {
         &self,
         respond: &mut SendResponse<Bytes>,
         answer: Answer,
+        head: &Head,
         added: &ResponseMetadata,
     ) -> bool {
         let patience = self.shared.config.write_timeout;
         match timeout(patience, send_answer(respond, answer, added)).await {
-            Ok(sent) => sent.is_ok(),
+            Ok(Ok(dropped)) => {
+                self.report_dropped(&head.function, dropped);
+                true
+            }
+            Ok(Err(_)) => false,
             Err(_) => {
                 respond.send_reset(Reason::CANCEL);
                 false
@@ -510,60 +524,5 @@ fn check_complete(message: &[u8], expected: Option<usize>) -> Result<(), Status>
             let why = format!("the request ends after {bytes} bytes of a message");
             Err(Status::new(Code::Internal, "truncated", why))
         }
-    }
-}
-
-fn headers() -> Response<()> {
-    let mut response = Response::new(());
-    *response.status_mut() = StatusCode::OK;
-    let headers = response.headers_mut();
-    let grpc = HeaderValue::from_static("application/grpc");
-    headers.insert(header::CONTENT_TYPE, grpc);
-    let encodings = HeaderValue::from_static(ENCODINGS);
-    headers.insert("grpc-accept-encoding", encodings);
-    response
-}
-
-async fn send_answer(
-    respond: &mut SendResponse<Bytes>,
-    answer: Answer,
-    added: &ResponseMetadata,
-) -> Result<(), h2::Error> {
-    let mut response = headers();
-    added.write_initial(response.headers_mut());
-    if answer.gzip {
-        let gzip = HeaderValue::from_static("gzip");
-        response.headers_mut().insert("grpc-encoding", gzip);
-    }
-    let mut stream = respond.send_response(response, false)?;
-    // The memory is wiped and released when the last part has been sent.
-    let sending = Sending {
-        message: answer.message,
-        _budget: answer.budget,
-    };
-    send_all(&mut stream, Bytes::from_owner(sending), false).await?;
-    let mut trailers = HeaderMap::new();
-    added.write_trailing(&mut trailers);
-    trailers.insert("grpc-status", Code::Ok.header());
-    stream.send_trailers(trailers)
-}
-
-/// Sends a response that has a status and no message.
-fn send_status(respond: &mut SendResponse<Bytes>, status: &Status, added: &ResponseMetadata) {
-    let mut response = headers();
-    let mut of_status = HeaderMap::new();
-    added.write_trailing(&mut of_status);
-    of_status.insert("grpc-status", status.code.header());
-    of_status.insert("grpc-message", message_header(&status.message));
-    if let Some(details) = details_header(&status.details) {
-        of_status.insert(DETAILS, details);
-    }
-    let has_initial = added.write_initial(response.headers_mut());
-    if !has_initial {
-        response.headers_mut().extend(of_status);
-        // Sending fails if the stream is gone.
-        let _ = respond.send_response(response, true);
-    } else if let Ok(mut stream) = respond.send_response(response, false) {
-        let _ = stream.send_trailers(of_status);
     }
 }

@@ -12,7 +12,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, header};
 pub const MAX_METADATA_BYTES: usize = 8 << 10;
 
 /// The bytes that HTTP/2 counts for each field in addition.
-const FIELD: usize = 32;
+pub(crate) const FIELD: usize = 32;
 
 /// The suffix of names whose values are bytes.
 const BINARY: &str = "-bin";
@@ -214,6 +214,14 @@ impl fmt::Debug for Metadata {
 
 fn length(name: &HeaderName, value: &HeaderValue) -> usize {
     name.as_str().len() + value.len() + FIELD
+}
+
+/// The bytes of headers, as HTTP/2 counts them.
+pub(crate) fn size_of(headers: &HeaderMap) -> usize {
+    headers
+        .iter()
+        .map(|(name, value)| length(name, value))
+        .sum()
 }
 
 /// Checks a name that a caller adds.
