@@ -1,13 +1,14 @@
 """Doubles of Thrift that JSON has no numbers for: NaN and the infinities."""
 
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from thrift.Thrift import TApplicationException
 
-from accelflow import Client, DeclaredError, Server
+from accelflow import CallError, Client, DeclaredError, Server
 from accelflow.client import CallLimits
 from accelflow.settings import Observability
 from thrift_client import INTERFACE, PROTOCOLS, Item, connect
@@ -118,3 +119,90 @@ def test_other_types_do_not_take_them(tmp_path: Path) -> None:
     said = pytest.raises(TApplicationException, match="must be i64")
     with server, connect(server.port) as client, said:
         client.call("add", a=1, b=2)
+
+
+TYPES = """
+exception Bad { 1: string why }
+struct Point { 1: double x, 2: optional string text }
+service Types {
+    string text(1: string v) throws (1: Bad bad)
+    binary bytes(1: binary v)
+    i32 number(1: i32 v)
+    map<string, string> texts(1: map<string, string> v)
+    map<i32, string> numbered(1: map<i32, string> v)
+    list<string> many(1: list<string> v)
+    Point point(1: Point v)
+    map<double, double> doubles(1: map<double, double> v)
+}
+"""
+
+#: Values that have a float where the interface has no double, and the type that it has.
+WRONG: list[tuple[str, Callable[[float], Any], str]] = [
+    ("text", lambda it: it, "string"),
+    ("bytes", lambda it: it, "binary"),
+    ("number", lambda it: it, "i32"),
+    ("texts", lambda it: {"a": "b", "c": it}, "string"),
+    ("numbered", lambda it: [[1, it]], "string"),
+    ("many", lambda it: ["a", it], "string"),
+    ("point", lambda it: {"x": math.inf, "text": it}, "string"),
+]
+
+
+def types(tmp_path: Path, **options: Any) -> tuple[Server, list[Any]]:
+    """A server whose handlers return what is put in the list, or raise it."""
+    path = tmp_path / "types.thrift"
+    path.write_text(TYPES, encoding="utf-8")
+    given: list[Any] = []
+
+    def answer(_: dict[str, Any]) -> Any:
+        if isinstance(given[0], Exception):
+            raise given[0]
+        return given[0]
+
+    async def later(arguments: dict[str, Any]) -> Any:
+        return answer(arguments)
+
+    server = Server(path, observability=Observability(verbose_errors=True, **options))
+    for number, (method, *_) in enumerate([*WRONG, ("doubles",)]):
+        server.handle(f"Types.{method}", later if number % 2 else answer)
+    return server, given
+
+
+FORMS = pytest.mark.parametrize(
+    ("record", "compress"), [(False, False), (True, False), (False, True)]
+)
+
+
+@FORMS
+def test_only_doubles_take_them(tmp_path: Path, record: bool, compress: bool) -> None:
+    server, given = types(tmp_path, record=record)
+    fitting = {"text": "", "number": 1, "bytes": "", "point": {"x": 1.0}, "texts": {}}
+    with server:
+        client = Client(tmp_path / "types.thrift", f"127.0.0.1:{server.port}", compress=compress)
+        for method, make, kind in WRONG:
+            for number, name in ((math.nan, "NaN"), (math.inf, "inf"), (-math.inf, "-inf")):
+                said = f"is the float {name}: must be {kind}, as in the schema"
+                given[:] = [make(number)]
+                with pytest.raises(CallError, match=said) as raised:
+                    client.call(f"Types.{method}", {"v": given[0]})
+                assert (raised.value.reason, raised.value.executed) == ("wrong_json_type", "no")
+                with pytest.raises(CallError, match=said) as raised:
+                    client.call(f"Types.{method}", {"v": fitting.get(method, [])})
+                assert raised.value.executed == "yes"
+
+
+@FORMS
+def test_doubles_and_texts_stay_apart(tmp_path: Path, record: bool, compress: bool) -> None:
+    server, given = types(tmp_path, record=record)
+    with server:
+        client = Client(tmp_path / "types.thrift", f"127.0.0.1:{server.port}", compress=compress)
+        given[:] = [[[math.inf, math.nan]]]
+        assert same(client.call("Types.doubles", {"v": given[0]}), given[0])
+        given[:] = ["NaN"]
+        assert client.call("Types.text", {"v": "Infinity"}) == "NaN"
+        given[:] = [DeclaredError("bad", {"why": math.nan})]
+        with pytest.raises(CallError, match="'why' is the float NaN: must be string"):
+            client.call("Types.text", {"v": "a"})
+        given[:] = ["a"]
+        with pytest.raises(CallError, match="none"):
+            client.call("Types.none", {"v": math.nan})

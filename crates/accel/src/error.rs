@@ -360,6 +360,16 @@ pub enum AccelError {
         /// How the value or type and the interface differ.
         why: String,
     },
+    /// A floating-point number that is not finite stands where the schema has no `double`.
+    #[error("'{field}' is the float {found}: must be {expected}, as in the schema")]
+    NotFinite {
+        /// The field's name.
+        field: String,
+        /// The number.
+        found: String,
+        /// The type in the schema.
+        expected: &'static str,
+    },
     /// A JSON value has a type that differs from the schema.
     #[error("'{field}' is {found} in the JSON: must be {expected}, as in the schema")]
     WrongJsonType {
@@ -482,7 +492,7 @@ impl AccelError {
             AccelError::BadUtf8 { .. } => "bad_utf8",
             AccelError::BadJson { .. } => "bad_json",
             AccelError::BadValue { .. } => "bad_value",
-            AccelError::WrongJsonType { .. } => "wrong_json_type",
+            AccelError::NotFinite { .. } | AccelError::WrongJsonType { .. } => "wrong_json_type",
             AccelError::BadBase64 { .. } => "bad_base64",
             AccelError::BadBson { .. } => "bad_bson",
             AccelError::BadHttp { .. } => "bad_http",

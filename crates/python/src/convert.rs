@@ -1,6 +1,6 @@
 //! Converts JSON text to Python objects and back, without an intermediate tree of JSON values.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::fmt;
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -91,8 +91,10 @@ impl<'de, 'py> Visitor<'de> for Builder<'py> {
 pub(crate) enum Floats {
     /// Those that JSON has.
     Finite,
-    /// NaN and infinities, too: texts that stand for them in a `double` of Thrift.
+    /// NaN and infinities, too, for a writer that knows where the interface has a `double`.
     All,
+    /// NaN and infinities, too: texts that stand for them in a `double` of Thrift.
+    Texts,
 }
 
 /// Converts a Python object to JSON text. Raises TypeError for a type that JSON does not have, and
@@ -102,16 +104,40 @@ pub(crate) fn from_python(value: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
 }
 
 /// Converts a Python object to JSON text like [`from_python`], with the numbers `floats`.
-pub(crate) fn json_of(value: &Bound<'_, PyAny>, floats: Floats) -> PyResult<Vec<u8>> {
+fn json_of(value: &Bound<'_, PyAny>, floats: Floats) -> PyResult<Vec<u8>> {
     let problem = Problem::default();
     let text = serde_json::to_vec(&Value::of(value, floats, &problem));
     problem.raise()?;
     text.map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
+/// Converts a Python object to JSON text like [`from_python`], with texts for NaN and infinities of Thrift. If
+/// there are any, `check` has to find them where the interface has a `double`.
+pub(crate) fn json_for_thrift<E>(
+    value: &Bound<'_, PyAny>,
+    check: impl FnOnce(&Value<'_, '_>) -> Result<(), E>,
+) -> PyResult<Result<Vec<u8>, E>> {
+    let problem = Problem::default();
+    let text = serde_json::to_vec(&Value::of(value, Floats::Texts, &problem));
+    let has_texts = problem.has_texts.get();
+    problem.raise()?;
+    let text = text.map_err(|error| PyValueError::new_err(error.to_string()))?;
+    if has_texts {
+        let problem = Problem::default();
+        let checked = check(&Value::of(value, Floats::All, &problem));
+        problem.raise()?;
+        return Ok(checked.map(|()| text));
+    }
+    Ok(Ok(text))
+}
+
 /// The reason why a Python object cannot be serialized, if there is one.
 #[derive(Default)]
-pub(crate) struct Problem(RefCell<Found>);
+pub(crate) struct Problem {
+    found: RefCell<Found>,
+    /// Whether a text was written for a NaN or an infinity.
+    has_texts: Cell<bool>,
+}
 
 #[derive(Default)]
 struct Found {
@@ -130,7 +156,7 @@ impl Problem {
     /// Raises TypeError for a type that JSON does not have and ValueError for such a number; both
     /// name the place.
     pub(crate) fn raise(self) -> PyResult<()> {
-        let Found { why, mut path } = self.0.into_inner();
+        let Found { why, mut path } = self.found.into_inner();
         path.reverse();
         let place = format!("${}", path.concat());
         match why {
@@ -143,7 +169,7 @@ impl Problem {
 
     fn is<E: serde::ser::Error>(&self, why: Why) -> E {
         let path = Vec::new();
-        self.0.replace(Found {
+        self.found.replace(Found {
             why: Some(why),
             path,
         });
@@ -156,7 +182,7 @@ impl Problem {
 
     /// Adds a step to the place of an error.
     fn within<T, E>(&self, done: Result<T, E>, step: impl FnOnce() -> String) -> Result<T, E> {
-        done.inspect_err(|_| self.0.borrow_mut().path.push(step()))
+        done.inspect_err(|_| self.found.borrow_mut().path.push(step()))
     }
 }
 
@@ -217,9 +243,15 @@ impl<'v, 'py> Value<'v, 'py> {
     fn float<S: Serializer>(&self, value: f64, to: S) -> Result<S::Ok, S::Error> {
         match self.floats {
             _ if value.is_finite() => to.serialize_f64(value),
-            Floats::All if value.is_nan() => to.serialize_str("NaN"),
-            Floats::All if value > 0.0 => to.serialize_str("Infinity"),
-            Floats::All => to.serialize_str("-Infinity"),
+            Floats::All => to.serialize_f64(value),
+            Floats::Texts => {
+                self.problem.has_texts.set(true);
+                to.serialize_str(match value {
+                    _ if value.is_nan() => "NaN",
+                    _ if value > 0.0 => "Infinity",
+                    _ => "-Infinity",
+                })
+            }
             Floats::Finite => {
                 let why = format!("{value} cannot be expressed in JSON");
                 Err(self.problem.is(Why::Value(why)))

@@ -15,6 +15,7 @@ use std::time::Instant;
 use accelflow_accel::rpc::{LOADSHEDDING, MessageType, ThriftCall};
 use accelflow_accel::thrift::{FunctionId, Protocol, Record, Schema};
 use accelflow_accel::{AccelError, Call, Job, Settings};
+use serde::Serialize;
 use serde_json::{Map, Value};
 use zeroize::Zeroize;
 
@@ -166,6 +167,28 @@ impl Client {
     /// `peer` with the service's address.
     pub fn metrics(&self) -> String {
         self.channel.metrics()
+    }
+
+    /// Checks that `arguments` are arguments of `method`. Calls do so, too; but JSON text does not tell a NaN
+    /// or an infinity of a `double` from a text.
+    ///
+    /// # Errors
+    /// [`CallError`] if the interface has no such function, or the arguments do not fit it.
+    pub fn check_arguments<T: Serialize + ?Sized>(
+        &self,
+        method: &str,
+        arguments: &T,
+    ) -> Result<(), CallError> {
+        let settings = &self.channel.settings;
+        let function = self.find(method)?;
+        let Some(record) = Record::of_arguments(&settings.schema, function, &settings.limits)
+        else {
+            return Ok(());
+        };
+        let mut bytes = Vec::new();
+        let checked = record.check(arguments, &mut bytes);
+        bytes.zeroize();
+        Ok(checked?)
     }
 
     /// Returns the record type of the results of `method`, by which texts that stand for a NaN or an

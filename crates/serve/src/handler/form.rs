@@ -65,23 +65,50 @@ impl Form<'_> {
 impl Form<'_> {
     /// The JSON text of a value whose numbers may be NaN or infinite, which `json`, the text that serde
     /// writes, has as null. Returns `json` itself if there are no such numbers.
-    pub(crate) fn with_floats<T: Serialize + ?Sized>(&self, value: &T, json: Vec<u8>) -> Vec<u8> {
+    ///
+    /// # Errors
+    /// [`AccelError::NotFinite`] for such a number where the interface has no `double`.
+    pub(crate) fn with_floats<T: Serialize + ?Sized>(
+        &self,
+        value: &T,
+        json: Vec<u8>,
+    ) -> Result<Vec<u8>, AccelError> {
         if !json.windows(4).any(|found| found == b"null") {
-            return json;
+            return Ok(json);
         }
         let mut bytes = Vec::new();
         let written = self.record.result(self.function, value, &mut bytes);
-        // A value that does not fit is refused later, or passes unchanged in a compressed body.
+        if let Err(error @ AccelError::NotFinite { .. }) = written {
+            return Err(error);
+        }
+        // Another value that does not fit is refused later, or passes unchanged in a compressed body.
         let result = written.and_then(|record| record.to_json(&bytes));
         wipe_all(&mut bytes);
         let result = result.unwrap_or_default();
         let success = result
             .strip_prefix(br#"{"success":"#)
             .and_then(|rest| rest.strip_suffix(b"}"));
-        match success.filter(|success| may_have_float_texts(success)) {
-            Some(success) => success.to_vec(),
-            None => json,
-        }
+        Ok(
+            match success.filter(|success| may_have_float_texts(success)) {
+                Some(success) => success.to_vec(),
+                None => json,
+            },
+        )
+    }
+
+    /// Checks that the member `field` of the function's result may be `value`.
+    pub(crate) fn check<T: Serialize + ?Sized>(
+        &self,
+        field: &str,
+        value: &T,
+    ) -> Result<(), AccelError> {
+        let Record::Thrift(record) = self.record else {
+            return Ok(());
+        };
+        let mut bytes = Vec::new();
+        let checked = record.check_result(self.function, field, value, &mut bytes);
+        wipe_all(&mut bytes);
+        checked
     }
 }
 

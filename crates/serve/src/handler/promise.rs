@@ -8,7 +8,7 @@ use tokio::sync::oneshot;
 
 use super::form::LaterForm;
 use super::pending::{Kept, Pending, Waiting};
-use super::returned::{Made, Returned, returned};
+use super::returned::{Made, Returned, check, returned};
 use super::value::HandlerError;
 
 /// A promise to answer a request later, for a handler that returns before it has the answer
@@ -47,6 +47,18 @@ impl Promise {
     /// [`Request::returns`](crate::Request::returns).
     pub fn returns<T: Serialize + ?Sized>(&self, value: &T) -> Returned {
         returned(self.form.as_ref().map(LaterForm::form), self.size, value)
+    }
+
+    /// Like [`Request::check_result`](crate::Request::check_result).
+    ///
+    /// # Errors
+    /// The reason why it does not fit the interface.
+    pub fn check_result<T: Serialize + ?Sized>(
+        &self,
+        field: &str,
+        value: &T,
+    ) -> Result<(), String> {
+        check(self.form.as_ref().map(LaterForm::form), field, value)
     }
 
     /// States the processor time that other threads have used to make the answer, for recordings. Without

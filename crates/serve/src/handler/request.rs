@@ -15,7 +15,7 @@ use serde::de::{Deserialize, DeserializeSeed};
 
 use super::form::Form;
 use super::promise::Promise;
-use super::returned::{Made, Returned, returned};
+use super::returned::{Made, Returned, check, returned};
 use super::value::HandlerError;
 use crate::memory::room::ResponseBudget;
 use crate::memory::wipe::Wiped;
@@ -159,6 +159,19 @@ impl<'a> Request<'a> {
     /// gets an error when the handler returns the result.
     pub fn returns<T: Serialize + ?Sized>(&self, value: &T) -> Returned {
         returned(self.form(), self.arguments.len(), value)
+    }
+
+    /// Checks that `value` may be the member `field` of the function's result in Thrift: `success`, or the
+    /// name of a declared exception.
+    ///
+    /// # Errors
+    /// The reason why it does not fit the interface.
+    pub fn check_result<T: Serialize + ?Sized>(
+        &self,
+        field: &str,
+        value: &T,
+    ) -> Result<(), String> {
+        check(self.form(), field, value)
     }
 
     /// Promises to answer the request later. Returns the promise, and the result that the handler

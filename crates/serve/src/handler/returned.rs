@@ -35,13 +35,27 @@ pub(crate) fn returned<T: Serialize + ?Sized>(
             return now(Value::Unfit(refused.to_string()));
         }
     }
-    match serde_json::to_vec(value) {
-        Ok(json) => now(Value::Json(match form {
-            Some(form) if form.is_text => form.with_floats(value, json),
-            _ => json,
-        })),
-        Err(error) => now(Value::Unfit(error.to_string())),
-    }
+    let json = match (serde_json::to_vec(value), form) {
+        (Ok(json), Some(form)) if form.is_text => {
+            let json = form.with_floats(value, json);
+            json.map_err(|error| error.to_string())
+        }
+        (json, _) => json.map_err(|error| error.to_string()),
+    };
+    now(json.map_or_else(Value::Unfit, Value::Json))
+}
+
+/// Checks that the member `field` of a result of this form may be `value`.
+pub(crate) fn check<T: Serialize + ?Sized>(
+    form: Option<Form<'_>>,
+    field: &str,
+    value: &T,
+) -> Result<(), String> {
+    let checked = form.map(|form| form.check(field, value));
+    checked
+        .transpose()
+        .map(drop)
+        .map_err(|error| error.to_string())
 }
 
 /// The result of a [`ValueHandler`](crate::ValueHandler): a value encoded by

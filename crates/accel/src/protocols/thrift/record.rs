@@ -1,5 +1,6 @@
 //! Thrift records: structs that applications read field by field instead of as JSON text.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -82,6 +83,37 @@ impl Record {
         Ok(Some(bytes))
     }
 
+    /// Checks that `value` fits the record. Writes it to `out`, which the caller may wipe.
+    ///
+    /// # Errors
+    /// Every error of a value that does not fit, such as `wrong_json_type`.
+    pub fn check<T: Serialize + ?Sized>(
+        &self,
+        value: &T,
+        out: &mut Vec<u8>,
+    ) -> Result<(), AccelError> {
+        let (schema, id, limits) = (&*self.schema, self.id, &self.limits);
+        whole(schema, id, &mut BinaryWriter::new(out), value, limits)
+    }
+
+    /// Checks that the member `field` of the result of `function` may be `value`. `self` is a record of the
+    /// same interface.
+    ///
+    /// # Errors
+    /// Those of [`Record::check`].
+    pub fn check_result<T: Serialize + ?Sized>(
+        &self,
+        function: FunctionId,
+        field: &str,
+        value: &T,
+        out: &mut Vec<u8>,
+    ) -> Result<(), AccelError> {
+        match Record::of_result(&self.schema, function, &self.limits) {
+            Some(result) => result.check(&BTreeMap::from([(field, value)]), out),
+            None => Ok(()),
+        }
+    }
+
     /// Adds the addresses of its containers and structs, so that a reader can skip those it does
     /// not need.
     pub(crate) fn with_addresses(self, addresses: Addresses) -> Record {
@@ -157,13 +189,24 @@ fn success<W: Writer, T: Serialize + ?Sized>(
     value: &T,
     limits: &Limits,
 ) -> Result<(), AccelError> {
+    whole(schema, id, writer, &Success { success: value }, limits)
+}
+
+/// Writes the struct `id` that `value` is.
+fn whole<W: Writer, T: Serialize + ?Sized>(
+    schema: &Schema,
+    id: StructId,
+    writer: &mut W,
+    value: &T,
+    limits: &Limits,
+) -> Result<(), AccelError> {
     let mut sink = write::Sink {
         schema,
         writer,
         limits,
         budget: Budget::new(limits),
     };
-    let result = write::Value {
+    let message = write::Value {
         sink: &mut sink,
         ty: &Ty::Struct(id),
         name: "message",
@@ -171,7 +214,7 @@ fn success<W: Writer, T: Serialize + ?Sized>(
         depth: 0,
         is_pair: false,
     };
-    let written = (Success { success: value }).serialize(result);
+    let written = value.serialize(message);
     written.map(drop).map_err(|error| error.0)
 }
 

@@ -185,6 +185,16 @@ impl<'v, 'c, 't, W: Writer> Serializer for Value<'v, 'c, 't, W> {
 
     fn serialize_f64(mut self, value: f64) -> Done {
         if *self.ty != Ty::Double {
+            if !value.is_finite() && !self.is_pair {
+                let (field, found) = (self.name.to_owned(), value.to_string());
+                let expected = self.ty.name();
+                let error = AccelError::NotFinite {
+                    field,
+                    found,
+                    expected,
+                };
+                return Err(error.into());
+            }
             // As 1.0, which is no integer, and not as 1.
             return Err(self.mismatch(format_args!("{value:?}")));
         }

@@ -2,6 +2,7 @@
 //! the server's answer.
 
 use accelflow_serve::{HandlerError, Returned};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::convert;
@@ -25,12 +26,23 @@ pub(crate) fn returned(
 }
 
 /// The server's error for an exception that a handler has raised.
-pub(crate) fn failure(py: Python<'_>, error: &PyErr, floats: convert::Floats) -> HandlerError {
+///
+/// `check` finds out whether the members of a declared exception of that name fit Thrift's interface.
+pub(crate) fn failure(
+    py: Python<'_>,
+    error: &PyErr,
+    floats: convert::Floats,
+    check: impl FnOnce(&str, &convert::Value<'_, '_>) -> Result<(), String>,
+) -> HandlerError {
     if error.is_instance_of::<DeclaredError>(py) {
         let declared = || -> PyResult<HandlerError> {
             let arguments = error.value(py).getattr("args")?;
             let (field, members): (String, Bound<'_, PyAny>) = arguments.extract()?;
-            let body = convert::json_of(&members, floats)?;
+            let body = match floats {
+                convert::Floats::Finite => convert::from_python(&members)?,
+                _ => convert::json_for_thrift(&members, |value| check(&field, value))?
+                    .map_err(PyValueError::new_err)?,
+            };
             Ok(HandlerError::Declared { field, body })
         };
         return declared().unwrap_or_else(|why| {

@@ -19,7 +19,7 @@ use crate::bind::serving::operations::{PyPools, pools};
 use crate::bind::serving::scope::{Entries, PyScope, Value, detached, entries, metadata};
 use crate::bind::serving::traces::PyClientTraces;
 use crate::bind::simulation::progress::Progress;
-use crate::convert::{self, Floats};
+use crate::convert;
 use crate::errors::{CallError, DeclaredError, failure as refused, seconds};
 
 /// The exception for a failed call.
@@ -255,7 +255,7 @@ impl PyClient {
         scope: Option<&PyScope>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let options = options(timeout_s, cancel, idempotent)?;
-        let arguments = convert::json_of(arguments, Floats::All)?;
+        let arguments = self.arguments(py, method, arguments)?;
         let called = detached(py, scope, options, |options| {
             self.inner.call_with(method, &arguments, options)
         })?;
@@ -292,7 +292,7 @@ impl PyClient {
         until_s: Option<f64>,
     ) -> PyResult<Vec<(f64, f64, bool)>> {
         let arguments = arguments.iter();
-        let arguments = arguments.map(|arguments| convert::json_of(arguments, Floats::All));
+        let arguments = arguments.map(|arguments| self.arguments(py, method, arguments));
         let load = Load {
             method: method.to_owned(),
             arguments: arguments.collect::<PyResult<_>>()?,
@@ -340,6 +340,17 @@ impl PyClient {
 }
 
 impl PyClient {
+    /// The JSON text of arguments of `method`.
+    fn arguments(
+        &self,
+        py: Python<'_>,
+        method: &str,
+        arguments: &Bound<'_, PyAny>,
+    ) -> PyResult<Vec<u8>> {
+        let check = |value: &convert::Value<'_, '_>| self.inner.check_arguments(method, value);
+        convert::json_for_thrift(arguments, check)?.map_err(|error| failure(py, &error))
+    }
+
     /// The Python object of the JSON text of a member of the result of `method`.
     fn member<'py>(
         &self,

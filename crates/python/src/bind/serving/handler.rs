@@ -43,7 +43,11 @@ impl ValueHandler for PyHandler {
                 }
                 Ok(returned(&value, floats, |value| request.returns(value)))
             };
-            answer().map_err(|error| failure(py, &error, floats))
+            answer().map_err(|error| {
+                failure(py, &error, floats, |field, value| {
+                    request.check_result(field, value)
+                })
+            })
         })
     }
 }

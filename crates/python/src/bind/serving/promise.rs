@@ -10,7 +10,7 @@ use pyo3::types::PyTuple;
 
 use crate::bind::serving::answer::{failure, returned};
 use crate::call::call;
-use crate::convert::Floats;
+use crate::convert::{Floats, Value};
 
 /// The pending response of a request whose handler is a coroutine.
 ///
@@ -55,7 +55,9 @@ impl PyPromise {
     fn fail(&self, raised: &Bound<'_, PyAny>) {
         if let Some(promise) = self.take() {
             let error = PyErr::from_value(raised.clone());
-            promise.keep(Err(failure(raised.py(), &error, self.floats)));
+            let check = |field: &str, value: &Value<'_, '_>| promise.check_result(field, value);
+            let failed = failure(raised.py(), &error, self.floats, check);
+            promise.keep(Err(failed));
         }
     }
 
