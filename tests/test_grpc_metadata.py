@@ -124,11 +124,69 @@ def test_details_that_cannot_be_sent_are_named(server: Server, interface: Path) 
     for text, said in (
         ("bad", "'details' of ABORTED: .*"),
         ("large", "'message' and 'details' of ABORTED = 50.. bytes: must be at most 4096"),
-        ("unknown", "detail 'a/b.C': must be a message type of the interface"),
+        ("unknown", "detail 0 'a/b.C': must be a message type of the interface"),
     ):
         with pytest.raises(CallError, match=said) as raised:
             client.call("Ask", {"text": text})
         assert raised.value.code == "INTERNAL"
+
+
+NUMBER = "type.googleapis.com/google.protobuf.Int32Value"
+TWO = f"detail 1 '{NUMBER}': must have two members, '@type' and 'value', which has the type's form"
+
+
+@pytest.mark.parametrize(
+    ("detail", "said"),
+    [
+        ({"@type": NUMBER, "value": 7, "secret": "hidden"}, TWO),
+        ({"@type": NUMBER}, TWO),
+        ({"value": "hidden"}, "detail 1: must be an object with the text '@type'"),
+        ("hidden", "detail 1: must be an object with the text '@type'"),
+    ],
+)
+def test_details_of_another_form_are_named_without_their_values(
+    interface: Path, detail: Any, said: str
+) -> None:
+    def fail(_: dict[str, Any]) -> Any:
+        raise DeclaredError("ABORTED", {"details": [UNKNOWN, detail]})
+
+    server = Server(interface, observability=Observability(verbose_errors=True))
+    server.handle("Ask", fail)
+    with server:
+        client = GrpcClient(interface, f"127.0.0.1:{server.port}")
+        with pytest.raises(CallError, match="'details' of ABORTED") as raised:
+            client.call("Ask")
+    assert said in str(raised.value)
+    assert "hidden" not in str(raised.value)
+    assert "line" not in str(raised.value)
+
+
+def test_types_without_a_special_form_have_their_fields(tmp_path: Path) -> None:
+    path = tmp_path / "sources.proto"
+    path.write_text(
+        """
+syntax = "proto3";
+import "google/protobuf/source_context.proto";
+import "google/protobuf/empty.proto";
+message Asked { google.protobuf.SourceContext context = 1; google.protobuf.Empty none = 2; }
+service Sources { rpc Ask(Asked) returns (Asked); }
+""",
+        encoding="utf-8",
+    )
+    prefix = "type.googleapis.com/google.protobuf."
+    details = [
+        {"@type": f"{prefix}SourceContext", "fileName": "a.proto"},
+        {"@type": f"{prefix}Empty", "value": {}},
+    ]
+
+    def fail(_: dict[str, Any]) -> Any:
+        raise DeclaredError("ABORTED", {"details": details})
+
+    server = Server(path)
+    server.handle("Ask", fail)
+    with server, pytest.raises(CallError) as raised:
+        GrpcClient(path, f"127.0.0.1:{server.port}").call("Ask")
+    assert raised.value.status_details == details
 
 
 def test_metadata_that_is_not_allowed_is_named(interface: Path, tmp_path: Path) -> None:

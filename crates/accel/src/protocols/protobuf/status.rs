@@ -25,15 +25,37 @@ static STATUS: LazyLock<MessageKind> = LazyLock::new(|| {
     MessageKind::new(kind)
 });
 
+/// The types of `google.protobuf` with a special form in ProtoJSON.
+const SPECIAL: [&str; 17] = [
+    "Any",
+    "BoolValue",
+    "BytesValue",
+    "DoubleValue",
+    "Duration",
+    "Empty",
+    "FieldMask",
+    "FloatValue",
+    "Int32Value",
+    "Int64Value",
+    "ListValue",
+    "StringValue",
+    "Struct",
+    "Timestamp",
+    "UInt32Value",
+    "UInt64Value",
+    "Value",
+];
+
 impl Schema {
     /// Writes the message `google.rpc.Status` with the number and the text of a status, and `details`.
     /// A detail is the JSON of a `google.protobuf.Any`: an object with the member `@type`, a URL that
-    /// ends in the name of a message type of the interface, and the fields of the message, or
-    /// `value` with the JSON of a well-known type. For a type that the interface does not have, `value` is
-    /// the encoded message in base64.
+    /// ends in the name of a message type of the interface, and the fields of the message. If ProtoJSON
+    /// has a special form for the type, the only other member is `value`, which has this form. For a type that
+    /// the interface does not have, it is `value` with the encoded message in base64.
     ///
     /// # Errors
-    /// `bad_json` for a detail of another form; `too_large`.
+    /// `bad_value` for a detail of another form, with its index and its type; the errors of
+    /// [`super::message_from_json`] for fields that do not fit; `too_large`.
     pub fn status_with_details(
         &self,
         code: i32,
@@ -41,7 +63,8 @@ impl Schema {
         details: &[Json],
         limits: &Limits,
     ) -> Result<Vec<u8>, AccelError> {
-        let details = details.iter().map(|detail| self.detail(detail, limits));
+        let details = details.iter().enumerate();
+        let details = details.map(|(index, detail)| self.detail(index, detail, limits));
         let details = details.collect::<Result<Vec<_>, _>>()?;
         let status = json!({"code": code, "message": message, "details": details});
         from_json(&STATUS, status.to_string().as_bytes(), limits)
@@ -70,29 +93,37 @@ impl Schema {
         self.message(name).map(MessageKind::new)
     }
 
-    fn detail(&self, detail: &Json, limits: &Limits) -> Result<Json, AccelError> {
+    /// The `google.protobuf.Any` of a detail. Values may be secret, so that errors do not show them.
+    fn detail(&self, index: usize, detail: &Json, limits: &Limits) -> Result<Json, AccelError> {
         let bad = |why: String| AccelError::BadValue { why };
         let members = detail.as_object();
         let url = members.and_then(|members| members.get("@type")?.as_str());
         let (Some(members), Some(url)) = (members, url) else {
-            let why = format!("detail = {detail}: must be an object with the text '@type'");
-            return Err(bad(why));
+            return Err(bad(format!(
+                "detail {index}: must be an object with the text '@type'"
+            )));
         };
-        let value = members.get("value");
+        let value = members.get("value").filter(|_| members.len() == 2);
         let bytes = match self.named(url) {
             Some(kind) => {
-                let json = match is_well_known(&kind) {
-                    true => value.cloned().unwrap_or_default(),
-                    false => Json::Object(without_type(members)),
+                let json = match (is_special(&kind), value) {
+                    (true, Some(value)) => value.clone(),
+                    (true, None) => {
+                        return Err(bad(format!(
+                            "detail {index} '{url}': must have two members, '@type' and 'value', which \
+                             has the type's form in ProtoJSON"
+                        )));
+                    }
+                    (false, _) => Json::Object(without_type(members)),
                 };
                 from_json(&kind, json.to_string().as_bytes(), limits)?
             }
             None => {
-                let text = value.and_then(Json::as_str).filter(|_| members.len() == 2);
+                let text = value.and_then(Json::as_str);
                 let bytes = text.and_then(|text| STANDARD.decode(text).ok());
                 bytes.ok_or_else(|| {
                     bad(format!(
-                        "detail '{url}': must be a message type of the interface and its imports, \
+                        "detail {index} '{url}': must be a message type of the interface and its imports, \
                          or have no member but 'value', the encoded message in base64"
                     ))
                 })?
@@ -109,7 +140,7 @@ impl Schema {
         let read = self.named(url).and_then(|kind| {
             let bytes = STANDARD.decode(value).ok()?;
             let json = to_json(&kind, &bytes, limits).ok()?;
-            Some((is_well_known(&kind), serde_json::from_slice(&json).ok()?))
+            Some((is_special(&kind), serde_json::from_slice(&json).ok()?))
         });
         match read {
             Some((false, Json::Object(fields))) => members.extend(fields),
@@ -126,9 +157,9 @@ fn without_type(members: &Map<String, Json>) -> Map<String, Json> {
     fields
 }
 
-/// Whether the JSON of a type may be no object of its fields.
-fn is_well_known(kind: &MessageKind) -> bool {
-    kind.descriptor()
-        .full_name()
-        .starts_with("google.protobuf.")
+/// Whether ProtoJSON has a special form for a type, which in an `Any` is the member `value`.
+fn is_special(kind: &MessageKind) -> bool {
+    let name = kind.descriptor().full_name();
+    let name = name.strip_prefix("google.protobuf.");
+    name.is_some_and(|name| SPECIAL.contains(&name))
 }
