@@ -1,5 +1,6 @@
 """Metadata and status details of gRPC responses, with gRPC's own clients and servers at one end."""
 
+import asyncio
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -117,6 +118,23 @@ def test_grpcs_client_receives_what_handlers_add(
     reason = messages.Reason.FromString(status.details[0].value)
     assert (reason.reason, dict(reason.metadata), reason.count) == ("QUOTA", {"a": "b"}, 5)
     assert [detail.value for detail in status.details][1:] == [b"\x08\x07", b"\x08\x01"]
+
+
+def test_coroutines_receive_metadata(server: Server, interface: Path) -> None:
+    client = GrpcClient(interface, f"127.0.0.1:{server.port}")
+
+    async def call(method: str) -> None:
+        response = await client.call_with_metadata_async(method, {"text": "x"}, timeout_s=60.0)
+        assert response == ({"text": "x"}, INITIAL, TRAILING)
+        assert await client.call_async(method, {"text": "x"}, timeout_s=60.0) == {"text": "x"}
+        with pytest.raises(CallError) as raised:
+            await client.call_with_metadata_async(method, {"text": "fail"}, timeout_s=60.0)
+        assert raised.value.trailing_metadata == TRAILING
+
+    async def both() -> None:
+        await asyncio.gather(call("Ask"), call("Later"))
+
+    asyncio.run(both())
 
 
 def test_details_that_cannot_be_sent_are_named(server: Server, interface: Path) -> None:

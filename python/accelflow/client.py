@@ -381,9 +381,27 @@ class GrpcClient(_Kept[_native.GrpcClient]):
         idempotent: bool = False,
     ) -> Any:
         """Call as :meth:`call` does, on a client thread; cancelling the task cancels the call."""
+        response = await self.call_with_metadata_async(
+            method, request, metadata=metadata, timeout_s=timeout_s, idempotent=idempotent
+        )
+        return response.value
 
-        def work(cancel: _native.Cancel) -> Any:
-            return self.call(
+    async def call_with_metadata_async(
+        self,
+        method: str,
+        request: Mapping[str, Any] | Json = None,
+        *,
+        metadata: Metadata | None = None,
+        timeout_s: float | None = None,
+        idempotent: bool = False,
+    ) -> GrpcResponse:
+        """Call as :meth:`call_async` does; return the response with the metadata that came with it.
+
+        Raises the errors of :meth:`call`.
+        """
+
+        def work(cancel: _native.Cancel) -> GrpcResponse:
+            return self.call_with_metadata(
                 method,
                 request,
                 metadata=metadata,
