@@ -105,7 +105,8 @@ def test_other_forms_are_named_behind_tls_too(
     context = ssl.create_default_context(cafile=str(certificate))
     server = Server(path, tls=Tls(certificate=certificate, key=key))
     with caplog.at_level(logging.INFO, "accelflow.server"), server:
-        for sent in (b"GET / HTTP/1.1\r\n\r\n", b"\x80\x01\x00\x01\x00\x00\x00\x03add"):
+        hello = b"\x16\x03\x01\x02\x00" + bytes(512)
+        for sent in (b"GET / HTTP/1.1\r\n\r\n", b"\x80\x01\x00\x01\x00\x00\x00\x03add", hello):
             plain = socket.create_connection(("127.0.0.1", server.port), timeout=60)
             with context.wrap_socket(plain, server_hostname="localhost") as client:
                 client.sendall(sent)
@@ -113,7 +114,8 @@ def test_other_forms_are_named_behind_tls_too(
     entries = [record.getMessage() for record in caplog.records]
     assert "seems to speak HTTP/1: must be framed" in entries[0]
     assert "seems to speak Thrift without frames, in the binary protocol: " in entries[1]
-    assert len(entries) == 2
+    assert "seems to speak TLS within TLS: must be framed Thrift" in entries[2]
+    assert len(entries) == 3
 
 
 def test_services_of_included_files_are_not_served(tmp_path: Path) -> None:

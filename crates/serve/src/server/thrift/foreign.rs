@@ -6,8 +6,11 @@ use accelflow_accel::AccelError;
 use super::connection::Connection;
 use crate::transport::close::Close;
 
+/// The bytes in which [`guess`] looks for a protocol: lengths, and the longest name with its type.
+const LOOKED_AT: usize = 140;
+
 /// What a connection's first bytes look like.
-const BEGINNINGS: [(&[u8], &str); 16] = [
+const BEGINNINGS: [(&[u8], &str); 15] = [
     (
         b"\x80\x01\x00",
         "Thrift without frames, in the binary protocol",
@@ -21,7 +24,6 @@ const BEGINNINGS: [(&[u8], &str); 16] = [
         "Thrift without frames, in the compact protocol",
     ),
     (b"[1,\"", "Thrift without frames, in the JSON protocol"),
-    (b"\x16\x03", "TLS, and this port has none"),
     (b"PRI ", "HTTP/2, as gRPC does"),
     (b"GET ", HTTP),
     (b"PUT ", HTTP),
@@ -37,8 +39,15 @@ const BEGINNINGS: [(&[u8], &str); 16] = [
 
 const HTTP: &str = "HTTP/1";
 
-/// The protocol of a client that begins with `bytes`, as far as they show one.
-fn guess(bytes: &[u8]) -> Option<&'static str> {
+/// The protocol of a client that begins with `bytes`, as far as they show one. `is_within_tls`: they come
+/// from records of TLS.
+fn guess(bytes: &[u8], is_within_tls: bool) -> Option<&'static str> {
+    if bytes.starts_with(b"\x16\x03") {
+        return Some(match is_within_tls {
+            true => "TLS within TLS",
+            false => "TLS, and this port has none",
+        });
+    }
     let begins = |(start, _): &&(&[u8], &str)| bytes.starts_with(start);
     if let Some((_, protocol)) = BEGINNINGS.iter().find(begins) {
         return Some(protocol);
@@ -85,8 +94,8 @@ impl Connection<'_> {
             None => self.inbound.bytes(),
         };
         let is_message = !bytes.is_empty() && self.control.is_none();
-        if !self.is_foreign && (is_message || guess(bytes).is_some()) {
-            let bytes = bytes.to_vec();
+        if !self.is_foreign && (is_message || guess(bytes, self.control.is_some()).is_some()) {
+            let bytes = bytes[..bytes.len().min(LOOKED_AT)].to_vec();
             self.report_foreign(&bytes, error);
         }
     }
@@ -94,7 +103,7 @@ impl Connection<'_> {
     /// Logs that the connection ends since `bytes` are no message, and what they seem to be.
     pub(super) fn report_foreign(&mut self, bytes: &[u8], error: &AccelError) {
         self.is_foreign = true;
-        let seems = match guess(bytes) {
+        let seems = match guess(bytes, self.control.is_some()) {
             Some(protocol) => format!("the client seems to speak {protocol}: "),
             None => String::new(),
         };
