@@ -25,30 +25,30 @@ pub struct Trail {
     /// The phases of the work, in order of time.
     pub phases: Vec<TrailPhase>,
     /// The processor time of application logic on other threads, if it is known.
-    elsewhere: Option<Duration>,
+    other_threads_cpu: Option<Duration>,
 }
 
 impl Trail {
     /// Creates this trail with `spent`, the processor time of application logic on other threads,
     /// for instance of a coroutine.
     #[must_use]
-    pub fn with_elsewhere(self, spent: Duration) -> Trail {
+    pub fn with_other_threads_cpu(self, spent: Duration) -> Trail {
         Trail {
-            elsewhere: Some(spent),
+            other_threads_cpu: Some(spent),
             ..self
         }
     }
 
     /// Completes the processor time of application logic. If that of other threads is known
-    /// ([`Trail::with_elsewhere`]), it is added to the last phase. Otherwise `wall`, the handler's
+    /// ([`Trail::with_other_threads_cpu`]), it is added to the last phase. Otherwise `wall`, the handler's
     /// wall time, replaces that of a handler that has started no traces: it may have let other
     /// threads work, whose processor time is not known.
     #[must_use]
     pub fn or_wall(mut self, wall: Duration) -> Trail {
-        if let (Some(elsewhere), Some(TrailPhase::Cpu(spent))) =
-            (self.elsewhere, self.phases.last_mut())
+        if let (Some(others), Some(TrailPhase::Cpu(spent))) =
+            (self.other_threads_cpu, self.phases.last_mut())
         {
-            *spent += elsewhere;
+            *spent += others;
         } else if let [TrailPhase::Cpu(spent)] = self.phases.as_mut_slice() {
             *spent = wall;
         }
@@ -214,11 +214,12 @@ pub fn follow<T>(wanted: bool, work: impl FnOnce() -> T) -> (T, Option<Trail>) {
 }
 
 /// Notes the processor time `spent` of application logic on other threads in this thread's
-/// [`Trail`], for [`Trail::or_wall`]. Does nothing if this thread records no trail.
-pub fn add_elsewhere(spent: Duration) {
+/// [`Trail`], for [`Trail::or_wall`], instead of one noted before. Does nothing if this thread records no
+/// trail.
+pub fn set_other_threads_cpu(spent: Duration) {
     OPEN.with_borrow_mut(|open| {
         if let Some(open) = open {
-            open.trail.elsewhere = Some(spent);
+            open.trail.other_threads_cpu = Some(spent);
         }
     });
 }

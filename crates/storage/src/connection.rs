@@ -163,7 +163,7 @@ impl GatewayConnection {
             }
             if text.records > 0 && text.bytes >= text.expected {
                 let (end, records) =
-                    self.without_goodbye(&bytes[..used], (last, whole), text.records);
+                    self.without_close_notify(&bytes[..used], (last, whole), text.records);
                 if let Some(open) = &mut self.open {
                     open.records += records;
                 }
@@ -188,7 +188,7 @@ impl GatewayConnection {
     /// The end of a message in `bytes`, and the number of its records, without the alert close_notify
     /// that the gateway may have sent right after it: the message is valid, and the next one needs
     /// another connection. `last` is the place of the last whole one of `records` records.
-    fn without_goodbye(
+    fn without_close_notify(
         &mut self,
         bytes: &[u8],
         last: (usize, usize),

@@ -26,16 +26,20 @@ enum Interest {
 
 /// The state that both ends of a promise share: the interest in the answer, and its cost.
 #[derive(Clone, Default)]
-pub(crate) struct Waiting(Arc<Mutex<Interest>>, Arc<OnceLock<Duration>>);
+pub(crate) struct Waiting {
+    interest: Arc<Mutex<Interest>>,
+    /// The processor time that other threads have used to make the answer.
+    worked: Arc<OnceLock<Duration>>,
+}
 
 impl Waiting {
     /// Notes the processor time that other threads have used to make the answer.
     pub(crate) fn worked(&self, spent: Duration) {
-        let _ = self.1.set(spent);
+        let _ = self.worked.set(spent);
     }
 
     fn lock(&self) -> MutexGuard<'_, Interest> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.interest.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Ends the wait with an answer, without calling the callback.
@@ -94,7 +98,7 @@ impl Pending {
     /// The processor time that other threads have used to make the answer, once that has arrived; `None`
     /// before, and if it is not known.
     pub(crate) fn work(&self) -> Arc<OnceLock<Duration>> {
-        self.wait.0.1.clone()
+        self.wait.0.worked.clone()
     }
 
     /// Blocks this thread until the answer arrives.

@@ -256,6 +256,21 @@ impl ReceivedRequest {
         carried
     }
 
+    /// Runs T1's message part.
+    fn receive(&mut self) -> Result<TraceRun, Status> {
+        let message = Message {
+            call: Call::Grpc(self.call.clone()),
+            terms: self.terms_of(Part::Receive),
+            ..Message::received(&[])
+        };
+        let payload = std::mem::take(&mut *self.message);
+        let (executors, traces) = (&self.shared.executors, &self.traces);
+        let conversation = &mut Conversation::default();
+        let run = self
+            .charged(|| executors.run_on(traces, &traces.receive, payload, &message, conversation));
+        run.map_err(|error| refused(&error))
+    }
+
     /// Runs T1's message part and calls the handler.
     fn handle_within(
         &mut self,
@@ -265,17 +280,7 @@ impl ReceivedRequest {
         if self.abandoned.load(Ordering::Relaxed) {
             return Err(given_up());
         }
-        let (executors, traces) = (&self.shared.executors, &self.traces);
-        let message = Message {
-            call: Call::Grpc(self.call.clone()),
-            terms: self.terms_of(Part::Receive),
-            ..Message::received(&[])
-        };
-        let payload = std::mem::take(&mut *self.message);
-        let conversation = &mut Conversation::default();
-        let run = self
-            .charged(|| executors.run_on(traces, &traces.receive, payload, &message, conversation));
-        let mut run = run.map_err(|error| refused(&error))?;
+        let mut run = self.receive()?;
         if let Some(spans) = &self.shared.observers.spans {
             let (tenant, parent) = (self.terms.tenant, self.parent.as_ref());
             *span = Some(spans.begin(&self.function, self.peer.address, tenant, &run, parent));
@@ -344,7 +349,7 @@ impl ReceivedRequest {
         let answer = replied.map(|(mut answer, sent)| {
             if let (Some(records), Some(mut trail)) = (self.records.take(), handled.trail) {
                 if let Some(spent) = handled.work.as_ref().and_then(|work| work.get()) {
-                    trail = trail.with_elsewhere(*spent);
+                    trail = trail.with_other_threads_cpu(*spent);
                 }
                 answer.recorded = Some(Box::new(Recorded {
                     received: handled.received,

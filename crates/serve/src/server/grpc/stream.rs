@@ -176,18 +176,8 @@ impl Streams {
         let added = ResponseMetadata::of_grpc();
         let end = self.obtain(&head, body, &added, &mut respond).await;
         match end {
-            End::Answer(mut answer) => {
-                let answered = answer.recorded.take();
-                let charged =
-                    answered.and_then(|recorded| self.charge(*recorded, &head.function, &answer));
-                let sent = self.send(&mut respond, answer, &head, &added).await;
-                match (sent, charged) {
-                    (true, Some((account, answered))) => account.answered(answered),
-                    (false, Some((account, answered))) => {
-                        account.ledger.borrow_mut().forget_sent(answered.bytes);
-                    }
-                    (_, None) => {}
-                }
+            End::Answer(answer) => {
+                let sent = self.answer(&mut respond, answer, &head, &added).await;
                 counting.result = if sent { "ok" } else { "unsent" };
                 drop(counting);
                 self.frames.borrow_mut().answered();
@@ -207,6 +197,27 @@ impl Streams {
             }
             End::Reset => {}
         }
+    }
+
+    /// Sends a response, and records it if the client received it in time. Returns whether it did.
+    async fn answer(
+        &self,
+        respond: &mut SendResponse<Bytes>,
+        mut answer: Answer,
+        head: &Head,
+        added: &ResponseMetadata,
+    ) -> bool {
+        let recorded = answer.recorded.take();
+        let charged = recorded.and_then(|recorded| self.charge(*recorded, &head.function, &answer));
+        let sent = self.send(respond, answer, head, added).await;
+        match (sent, charged) {
+            (true, Some((account, answered))) => account.answered(answered),
+            (false, Some((account, answered))) => {
+                account.ledger.borrow_mut().forget_sent(answered.bytes);
+            }
+            (_, None) => {}
+        }
+        sent
     }
 
     /// The part of a status that the client may know. Logs the rest.
@@ -347,18 +358,7 @@ impl Streams {
             records,
             budget,
         };
-        let begun = match self.shared.config.handler_threads {
-            0 => {
-                let begun = self.place.busy(|| request.begin());
-                if self.shared.config.errors_to_caller {
-                    // A status that was meanwhile reported to the client takes precedence.
-                    tokio::task::yield_now().await;
-                }
-                begun
-            }
-            _ => self.begin(request).await?,
-        };
-        match begun {
+        match self.begin(request).await? {
             Progress::Done(answer) => answer,
             Progress::Later(later) => later.answer().await,
         }
@@ -375,8 +375,20 @@ impl Streams {
         }
     }
 
-    /// Runs a request on a worker until its handler has returned.
+    /// Runs a request until its handler has returned.
     async fn begin(&self, request: ReceivedRequest) -> Result<Progress, Status> {
+        if self.shared.config.handler_threads > 0 {
+            return self.begin_on_worker(request).await;
+        }
+        let begun = self.place.busy(|| request.begin());
+        if self.shared.config.errors_to_caller {
+            // A status that was meanwhile reported to the client takes precedence.
+            tokio::task::yield_now().await;
+        }
+        Ok(begun)
+    }
+
+    async fn begin_on_worker(&self, request: ReceivedRequest) -> Result<Progress, Status> {
         let busy = || {
             let why = "too many requests wait for a thread";
             Status::new(Code::ResourceExhausted, "busy", why)

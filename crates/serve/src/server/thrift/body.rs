@@ -98,23 +98,28 @@ pub(crate) fn handle(
                 budget: None,
             }),
     };
-    let call = || match shared.dispatch.call(handler, &request)? {
-        // A connection's calls are answered in order, so its thread may wait.
-        Returned(Made::Later(pending)) => {
-            let work = pending.work();
-            let answer = pending.wait();
-            if let Some(spent) = work.get() {
-                trail::add_elsewhere(*spent);
-            }
-            answer
-        }
-        Returned(Made::Now(value)) => Ok(value),
-    };
+    let call = || shared.dispatch.call(handler, &request).and_then(answer);
     let value = match catch_unwind(AssertUnwindSafe(call)) {
         Err(_) => return Err(internal("the handler panicked")),
         Ok(called) => called.map_err(refusal)?,
     };
     encode(schema, function, value)
+}
+
+/// The value of what a handler has returned. A connection's calls are answered in order, so its thread may
+/// wait for one that is promised.
+fn answer(Returned(made): Returned) -> Result<Value, HandlerError> {
+    match made {
+        Made::Later(pending) => {
+            let work = pending.work();
+            let answer = pending.wait();
+            if let Some(spent) = work.get() {
+                trail::set_other_threads_cpu(*spent);
+            }
+            answer
+        }
+        Made::Now(value) => Ok(value),
+    }
 }
 
 fn internal(why: impl Into<String>) -> Refusal {
