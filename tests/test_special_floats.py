@@ -132,6 +132,7 @@ service Types {
     map<i32, string> numbered(1: map<i32, string> v)
     list<string> many(1: list<string> v)
     Point point(1: Point v)
+    void nothing(1: string v)
     map<double, double> doubles(1: map<double, double> v)
 }
 """
@@ -163,7 +164,7 @@ def types(tmp_path: Path, **options: Any) -> tuple[Server, list[Any]]:
         return answer(arguments)
 
     server = Server(path, observability=Observability(verbose_errors=True, **options))
-    for number, (method, *_) in enumerate([*WRONG, ("doubles",)]):
+    for number, (method, *_) in enumerate([*WRONG, ("nothing",), ("doubles",)]):
         server.handle(f"Types.{method}", later if number % 2 else answer)
     return server, given
 
@@ -203,6 +204,10 @@ def test_doubles_and_texts_stay_apart(tmp_path: Path, record: bool, compress: bo
         given[:] = [DeclaredError("bad", {"why": math.nan})]
         with pytest.raises(CallError, match="'why' is the float NaN: must be string"):
             client.call("Types.text", {"v": "a"})
+        # Not as None, which JSON text has for NaN.
+        given[:] = [math.nan]
+        with pytest.raises(CallError, match=r"result.*success"):
+            client.call("Types.nothing", {"v": "a"})
         given[:] = ["a"]
         with pytest.raises(CallError, match="none"):
             client.call("Types.none", {"v": math.nan})

@@ -119,10 +119,10 @@ pub(crate) fn json_for_thrift<E>(
 ) -> PyResult<Result<Vec<u8>, E>> {
     let problem = Problem::default();
     let text = serde_json::to_vec(&Value::of(value, Floats::Texts, &problem));
-    let has_texts = problem.has_texts.get();
+    let has_special = problem.has_special.get();
     problem.raise()?;
     let text = text.map_err(|error| PyValueError::new_err(error.to_string()))?;
-    if has_texts {
+    if has_special {
         let problem = Problem::default();
         let checked = check(&Value::of(value, Floats::All, &problem));
         problem.raise()?;
@@ -135,8 +135,8 @@ pub(crate) fn json_for_thrift<E>(
 #[derive(Default)]
 pub(crate) struct Problem {
     found: RefCell<Found>,
-    /// Whether a text was written for a NaN or an infinity.
-    has_texts: Cell<bool>,
+    /// Whether a NaN or an infinity was written.
+    has_special: Cell<bool>,
 }
 
 #[derive(Default)]
@@ -153,6 +153,11 @@ enum Why {
 }
 
 impl Problem {
+    /// Whether a NaN or an infinity was written, which a writer of JSON text takes for null.
+    pub(crate) fn has_special(&self) -> bool {
+        self.has_special.get()
+    }
+
     /// Raises TypeError for a type that JSON does not have and ValueError for such a number; both
     /// name the place.
     pub(crate) fn raise(self) -> PyResult<()> {
@@ -243,9 +248,12 @@ impl<'v, 'py> Value<'v, 'py> {
     fn float<S: Serializer>(&self, value: f64, to: S) -> Result<S::Ok, S::Error> {
         match self.floats {
             _ if value.is_finite() => to.serialize_f64(value),
-            Floats::All => to.serialize_f64(value),
+            Floats::All => {
+                self.problem.has_special.set(true);
+                to.serialize_f64(value)
+            }
             Floats::Texts => {
-                self.problem.has_texts.set(true);
+                self.problem.has_special.set(true);
                 to.serialize_str(match value {
                     _ if value.is_nan() => "NaN",
                     _ if value > 0.0 => "Infinity",

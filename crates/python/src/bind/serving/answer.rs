@@ -8,19 +8,26 @@ use pyo3::prelude::*;
 use crate::convert;
 use crate::errors::DeclaredError;
 
-/// Encodes the value that a handler returned with `returns`.
+/// Encodes the value that a handler returned with `returns`. `check` finds out whether a value fits Thrift's
+/// interface.
 pub(crate) fn returned(
     value: &Bound<'_, PyAny>,
     floats: convert::Floats,
     returns: impl FnOnce(&convert::Value<'_, '_>) -> Returned,
+    check: impl FnOnce(&str, &convert::Value<'_, '_>) -> Result<(), String>,
 ) -> Returned {
     if value.is_none() {
         return Returned::nothing();
     }
     let problem = convert::Problem::default();
-    let returned = returns(&convert::Value::of(value, floats, &problem));
+    let seen = convert::Value::of(value, floats, &problem);
+    let returned = returns(&seen);
+    let checked = match problem.has_special() {
+        true => check("success", &seen),
+        false => Ok(()),
+    };
     match problem.raise() {
-        Ok(()) => returned,
+        Ok(()) => checked.map_or_else(Returned::unfit, |()| returned),
         Err(error) => Returned::unfit(error.to_string()),
     }
 }

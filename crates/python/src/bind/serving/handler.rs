@@ -41,7 +41,10 @@ impl ValueHandler for PyHandler {
                     call(self.begin.bind(py), &given)?;
                     return Ok(later);
                 }
-                Ok(returned(&value, floats, |value| request.returns(value)))
+                let returns = |value: &convert::Value<'_, '_>| request.returns(value);
+                Ok(returned(&value, floats, returns, |field, value| {
+                    request.check_result(field, value)
+                }))
             };
             answer().map_err(|error| {
                 failure(py, &error, floats, |field, value| {

@@ -46,7 +46,9 @@ impl PyPromise {
             if let Some(worked_ns) = worked_ns {
                 promise.worked(Duration::from_nanos(worked_ns));
             }
-            let answer = returned(value, self.floats, |value| promise.returns(value));
+            let returns = |value: &Value<'_, '_>| promise.returns(value);
+            let check = |field: &str, value: &Value<'_, '_>| promise.check_result(field, value);
+            let answer = returned(value, self.floats, returns, check);
             promise.keep(Ok(answer));
         }
     }
