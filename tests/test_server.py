@@ -201,7 +201,7 @@ def test_metrics_count_what_was_done(interface: Path) -> None:
         ({"text": {1}}, r"TypeError: \$\.text: a value of type set cannot be expressed in JSON"),
         (
             {"numbers": [float("nan")]},
-            "'numbers' is a string in the JSON: must be i64",
+            "'numbers' is the float NaN: must be i64",
         ),
         ({"numbers": [2**63]}, "'numbers' = 9223372036854775808: must be at most"),
         ({1: 2}, "TypeError: .*a key is of type int"),
