@@ -83,6 +83,7 @@ def test_the_list_of_commands_says_what_each_says_of_itself() -> None:
         "failure",
         "interrupts",
         "import_coverage",
+        "import_times",
         "listing",
         "naming",
         "offered",

@@ -110,7 +110,7 @@ WRONG = [
     ("chip new x --out x.json", "--out = 'x.json': must end in .toml"),
     ("explain .", "KEY = '.': must be a key"),
     ("profile", "FILE is left out: must be given"),
-    ("trace list --file plan.toml", "plan.toml: trace file: first bytes"),
+    ("trace list --file plan.toml", "plan.toml: line 4: statement = '[[flow]]': must be 'trace"),
 ]
 
 #: Options and arguments that are empty, as those of a shell's variable that is not set.

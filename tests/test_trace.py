@@ -134,7 +134,7 @@ def test_nodes_can_be_read() -> None:
 
 @pytest.mark.parametrize("bad", [7, 1.5, object(), b"TCP"])
 def test_values_that_are_no_part_of_a_trace_are_refused(bad: object) -> None:
-    with pytest.raises(InputError, match=r"element \d of a trace"):
+    with pytest.raises(InputError, match=r"step \d of a trace"):
         seq("TCP", bad)  # type: ignore[arg-type]
 
 
