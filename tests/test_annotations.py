@@ -486,7 +486,7 @@ def private() -> Callable[..., object]:
             lambda: offload(checked(parse)),
             "offload = 'parse': must be the innermost decorator, directly above def: another",
         ),
-        (lambda: offload(eval("lambda: 1")), "whose source is in a file"),  # noqa: S307
+        (lambda: offload(eval("lambda: 1")), "must be defined in a file"),  # noqa: S307
         (lambda: offload(marks={"parse": "Dser"})(parse), "key of marks = .parse.: must be a"),  # type: ignore[dict-item]
         (lambda: closed(1)[0].propose(), "must be at least 1: run the function .* before"),  # noqa: PLW0108
         (lambda: render.propose(rate_rps=0), "must be a number above 0"),

@@ -112,7 +112,7 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     ),
     (lambda: asked(most_seeds=1), "most_seeds = 1: must be a whole number from 4 to 1000"),
     (lambda: wanted(minimize="power"), "minimize = 'power': must be elements or area_mm2"),
-    (lambda: wanted(axes=()), "axes = (): must be a list with an Axis"),
+    (lambda: wanted(axes=()), "axes = (): must be a list of at least one Axis"),
     (lambda: wanted(axes=[axis(1.0, 2.0)]), "axes.rate_rps = (1.0, 2.0): must be a Range"),
     (lambda: wanted(axes=[axis(low=1, high=2)] * 2), "axes key = 'rate_rps': must be given only"),
     (lambda: wanted(trials=0), "trials = 0: must be a whole number from 1 to 100000"),

@@ -27,8 +27,8 @@ def test_rules_can_be_edited(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("[leaves]", "mine: table = 'leaves': must be leaf, functionality, dispatcher"),
-        ("[leaf]\ncopy = []", "mine: leaf: category = 'copy': must be memory, kernel"),
+        ("[leaves]", "mine: table name = 'leaves': must be leaf, functionality, dispatcher"),
+        ("[leaf]\ncopy = []", "mine: leaf: category name = 'copy': must be memory, kernel"),
         ("[leaf]\nmemory = 'x'", "mine: leaf.memory = 'x': must be a list"),
         ("[leaf]\nmemory = [1]", "mine: leaf.memory[0] = 1: must be a string"),
         ("[leaf]\nmemory = ['(']", "mine: leaf.memory[0] = '(': must be a regular expression"),

@@ -253,7 +253,7 @@ def test_a_recording_of_live_requests_is_simulated(certificate: tuple[Path, Path
         for number in range(50):
             assert client.call("ComposeUniqueId", req_id=number, post_type=1, carrier={}) == number
         for wrong, said in (
-            ({**names, "Other.f": "UniqId"}, "must differ from the service of"),
+            ({**names, "Other.f": "UniqId"}, "must differ from the name for"),
             (dict.fromkeys(names, ""), "'': must be a name of printable characters"),
             (dict.fromkeys(names, "e\n"), "must be a name of printable characters"),
         ):

@@ -36,4 +36,4 @@ pub use error::ImportError;
 pub use export::{SpanWriter, Wait};
 pub use import::{Imported, Kind, import_spans, import_streams};
 pub use options::{Options, Waits};
-pub use timeline::{Drawn, MAX_SPANS, SpansOptions, write_timeline};
+pub use timeline::{MAX_SPANS, SpansOptions, TimelineCounts, write_timeline};

@@ -37,10 +37,10 @@ pub struct SpansOptions {
 
 /// The number of requests and spans in a written timeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Drawn {
+pub struct TimelineCounts {
     /// The number of requests in the timeline. A request is one trace ID in the spans.
     pub requests: u64,
-    /// The number of spans of the shown requests.
+    /// The number of spans of these requests.
     pub spans: u64,
 }
 
@@ -56,7 +56,7 @@ pub fn write_timeline(
     paths: &[String],
     options: &SpansOptions,
     out: impl Write,
-) -> Result<Drawn, ImportError> {
+) -> Result<TimelineCounts, ImportError> {
     let (mut requests, names) = collected(kind, paths)?;
     let first_ns = requests.iter().map(Request::start_ns).min().unwrap_or(0);
     requests.retain(|request| options.has(request.start_ns() - first_ns));
@@ -80,7 +80,7 @@ pub fn write_timeline(
         timeline: Timeline::new(&name, out),
         services: HashMap::new(),
     };
-    let drawn = Drawn {
+    let drawn = TimelineCounts {
         requests: requests.len() as u64,
         spans: requests.iter().map(|request| request.0.len() as u64).sum(),
     };

@@ -2,13 +2,15 @@
 //! Sutherland, Daglis and Falsafi, MICRO 2021, sections 5 and 6.1, Fig. 6).
 //!
 //! The RPC layer of one request consists of header tasks, payload tasks and dispatch. A task on the
-//! core costs the cycles of its software. A task on an accelerator costs the accelerator's cycles
-//! and, if the core hands the task over, traversals of the chip's network in sequence (default 5).
+//! core costs the cycles of its software. A task on an accelerator costs the accelerator's cycles.
+//! If the core hands the task over, this adds crossings of the chip's network, one after another: by
+//! default 5, or 3 under [`Design::Coalesced`].
 //!
 //! ```
 //! use accelflow_model::cerebros::{Design, RpcLayer};
 //!
 //! let layer = RpcLayer::default();
+//! // The core hands over 8 tasks, each with 5 crossings of 40 cycles.
 //! assert_eq!(layer.offload_cycles(Design::PayloadAndHeader), 1_600.0);
 //! assert_eq!(format!("{:.1}", layer.speedup(Design::PayloadAndHeader)), "2.3");
 //! ```

@@ -209,7 +209,7 @@ pub struct Sent {
 /// One accelerator call of a run of a trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// The name of the trace that makes the call.
+    /// The name of the trace that makes this accelerator call.
     pub trace: String,
     /// The called accelerator.
     pub accel: Accel,

@@ -197,8 +197,9 @@ pub fn is_open() -> bool {
     OPEN.with_borrow(Option::is_some)
 }
 
-/// Calls `work` and returns its result. If `wanted`, also records and returns a [`Trail`], the
-/// times of the application logic and traces in `work`; otherwise `None`.
+/// Calls `work` and returns its result. If `wanted`, also records and returns a [`Trail`]: how long
+/// each phase of application logic and each accelerator call in `work` took, in order; otherwise
+/// `None`.
 pub fn follow<T>(wanted: bool, work: impl FnOnce() -> T) -> (T, Option<Trail>) {
     if !wanted {
         return (work(), None);

@@ -146,7 +146,7 @@ fn recordings_with_a_wrong_date_or_a_service_twice_are_refused() {
         ),
         (
             "date=2028-02-29&Test.add=X&Test.echo=X",
-            "service of Test.echo = 'X': must differ from the service of Test.add".to_owned(),
+            "service name for Test.echo = 'X': must differ from the name for Test.add".to_owned(),
         ),
     ] {
         let (status, body) = get(admin, &format!("/recording?{query}"));

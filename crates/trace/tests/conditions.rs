@@ -185,7 +185,7 @@ fn unreadable_fields_of_payloads_are_refused() {
     assert!(said("out[4][8]").contains("0 (the lowest) to 7"));
     assert!(said("out['n'][64]").contains("0 (the lowest) to 63"));
     assert!(said("n[64]").contains("0 (the lowest) to 63"));
-    assert!(said("n['m']").contains("only 'out' can, as in out['hit']"));
+    assert!(said("n['m']").contains("only 'out' has named values, as in out['hit']"));
     assert!(said("(n + 1)[0]").contains("an index of a bit, [N], must follow a field or bytes"));
     assert!(said("out[0:4] == 'RIF'").contains("has 3 bytes: must have 4 bytes, as out[0:4]"));
     assert!(said(&format!("n == '{}'", "x".repeat(65))).contains("at most 64 bytes"));

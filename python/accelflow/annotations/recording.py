@@ -70,7 +70,10 @@ class Recording:
             self._origins[id(value)] = (value, None)
 
     def ends(self, result: object, time_ns: int) -> None:
-        """Record the recorded function's `result`, and the time in ns that its call took."""
+        """Record `time_ns`, the function's time, and which operation's output is its `result`.
+
+        The result itself is not kept.
+        """
         self.time_ns = time_ns
         _, origin = self._origins.get(id(result), (None, None))
         if origin is not None:

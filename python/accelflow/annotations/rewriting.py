@@ -22,6 +22,7 @@ from accelflow.errors import InputError, refused
 
 __all__ = ["rewritten"]
 
+_IN_A_FILE: Final = "must be defined in a file that has not changed since Python loaded the file"
 #: Stands in the parsed source for the function `call`.
 _CALL: Final = "\0accelflow call"
 _COPY: Final = "__accelflow_copy__"
@@ -74,21 +75,18 @@ def _definition(function: FunctionType) -> ast.FunctionDef | ast.AsyncFunctionDe
             "must be the innermost decorator, directly above def: another decorator has wrapped"
             " the function",
         )
-    allowed = (
-        "must be a function whose source is in a file that has not changed since it was loaded"
-    )
     try:
         lines, first = inspect.getsourcelines(function)
         # The lines of an indented function stay as they are, for the texts within them.
         outer = int(lines[0][:1].isspace())
         tree = ast.parse("if True:\n" * outer + "".join(lines))
     except (OSError, TypeError, SyntaxError):
-        raise refused("offload", function.__qualname__, allowed) from None
+        raise refused("offload", function.__qualname__, _IN_A_FILE) from None
     node: ast.AST | None = tree.body[0] if tree.body else None
     if outer and isinstance(node, ast.If):
         node = node.body[0]
     if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-        raise refused("offload", function.__qualname__, f"{allowed}, and not a lambda")
+        raise refused("offload", function.__qualname__, f"{_IN_A_FILE}, and not a lambda")
     if node.name != function.__code__.co_name:
         raise _changed(function)
     if _in_class(function.__code__) and any(_is_private(inside) for inside in ast.walk(node)):
@@ -192,7 +190,7 @@ def _changed(function: FunctionType) -> InputError:
     return refused(
         "offload",
         function.__qualname__,
-        "must be a function whose source is in a file that has not changed since it was loaded",
+        _IN_A_FILE,
     )
 
 

@@ -79,7 +79,7 @@ class Rules:
         except ValueError as error:
             raise InputError(f"{place}: {error}") from error
         for key in tree:
-            one_of(f"{place}: table", key, _KINDS)
+            one_of(f"{place}: table name", key, _KINDS)
         tables = {
             kind: patterns(tree.get(kind, {}), known, f"{place}: {kind}")
             for kind, known in _KINDS.items()
@@ -134,7 +134,7 @@ def patterns(table: Any, known: Sequence[str], place: str) -> Patterns:
         raise refused(place, table, "must be a table of categories")
     found: list[tuple[str, re.Pattern[str]]] = []
     for name, expressions in table.items():
-        one_of(f"{place}: category", name, known)
+        one_of(f"{place}: category name", name, known)
         if not isinstance(expressions, list):
             raise refused(f"{place}.{name}", expressions, "must be a list of regular expressions")
         for index, expression in enumerate(expressions):

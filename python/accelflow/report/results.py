@@ -265,22 +265,22 @@ class SystemResult(Viewed, Named[ServiceResult]):
 
     @property
     def mean_us(self) -> float | None:
-        """The mean over the services of the mean latency, in us; None if a service has none."""
+        """Mean over services with clients of the mean latency, in us; None if one has none."""
         return self._mean("mean_us")
 
     @property
     def p50_us(self) -> float | None:
-        """The mean over the services of the median latency, in us; None if a service has none."""
+        """Mean over services with clients of the median latency, in us; None if one has none."""
         return self._mean("p50_us")
 
     @property
     def p99_us(self) -> float | None:
-        """The mean over the services of the P99 latency, in us; None if a service has none."""
+        """Mean over services with clients of the P99 latency, in us; None if one has none."""
         return self._mean("p99_us")
 
     @property
     def p999_us(self) -> float | None:
-        """The mean over the services of the P99.9 latency, in us; None if a service has none."""
+        """Mean over services with clients of the P99.9 latency, in us; None if one has none."""
         return self._mean("p999_us")
 
     @property

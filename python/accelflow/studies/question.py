@@ -125,7 +125,7 @@ class Goal(_Search):
         super().__post_init__()
         listed = isinstance(self.axes, list | tuple) and len(self.axes) > 0
         if not listed or not all(isinstance(axis, Axis) for axis in self.axes):
-            raise refused("axes", self.axes, "must be a list with an Axis")
+            raise refused("axes", self.axes, "must be a list of at least one Axis")
         for axis in self.axes:
             _check_searched("axes key", axis.name)
             _check_values(f"axes.{axis.name}", axis.name, axis.values)

@@ -161,11 +161,11 @@ pub struct AdmittedFlow {
     /// The number of the flow's messages that were dropped because its queue was full, in the whole
     /// run including the warm-up. In the verdicts, the flow has not sent them.
     pub dropped: ByRun<u64>,
-    /// The flow's promises in addition to a mean rate, with their verdicts.
+    /// The flow's promises beside a mean rate. Each states whether it was kept.
     pub slo: Promises,
 }
 
-/// The promises to a flow in addition to a mean rate, with their verdicts.
+/// The promises to a flow beside a mean rate, each with whether the run kept it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Promises {
     /// The promise of a rate in a percentage of periods, and its verdict; null without such a promise.

@@ -59,7 +59,7 @@ fn check(services: &[(&str, &str)], date: &str) -> Result<(), Refusal> {
     }
     for (index, (function, service)) in services.iter().enumerate() {
         let refuse = |allowed: String| {
-            let place = format!("service of {function}");
+            let place = format!("service name for {function}");
             Err(Refusal::new(place, quoted(service), allowed))
         };
         if service.is_empty() || service.chars().any(char::is_control) {
@@ -67,7 +67,7 @@ fn check(services: &[(&str, &str)], date: &str) -> Result<(), Refusal> {
         }
         let before = services[..index].iter().find(|other| other.1 == *service);
         if let Some((other, _)) = before {
-            return refuse(format!("must differ from the service of {other}"));
+            return refuse(format!("must differ from the name for {other}"));
         }
     }
     Ok(())

@@ -184,8 +184,10 @@ impl Parser<'_> {
                 // A number in brackets is a bit of the field.
                 let is_bit = matches!(self.tokens.get(self.next + 1), Some((_, Token::Int(_))));
                 if let (Some((at, Token::OpenIndex)), false) = (self.peek(), is_bit) {
-                    let message =
-                        format!("'{name}' cannot be indexed: only 'out' can, as in out['hit']");
+                    let message = format!(
+                        "only 'out' has named values, as in out['hit']: '{name}' is a field, of which \
+                         only a bit has a number, as in {name}[0]"
+                    );
                     return Err(self.error(at, message));
                 }
                 Ok((Expr::Field(name), Type::Integer))

@@ -213,7 +213,8 @@ pub struct Service {
     #[schemars(range(max = 1e6), extend("exclusiveMinimum" = 0))]
     pub slo_factor: Option<f64>,
     /// The total time, in one invocation, of the CPU phases that state no time of their own, in us.
-    /// Each of these phases takes an equal part.
+    /// Each of these phases takes an equal part. If left out, the source of the costs has the times;
+    /// the source `operations` has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0, max = 1e9))]
     pub app_us: Option<f64>,

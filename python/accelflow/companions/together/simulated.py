@@ -168,7 +168,8 @@ def one_run(  # noqa: PLR0913 (what a run is of)
     """Simulate one load under the system called `name`; return the results by the measure's name.
 
     The measures are :data:`MEASURES`, ``flooding_rps`` (the throughput of the tenant that floods),
-    ``busiest`` (the busiest resource) and ``saturated`` (the resources that could not keep up).
+    ``busiest`` (the busiest resource) and ``saturated`` (the resources that could not keep up, and
+    ``tenant limit`` if requests waited for their tenant's own limit).
     """
     return _run(_scenario(setup, load, name, seed, requests), threads)
 
