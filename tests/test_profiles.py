@@ -175,7 +175,7 @@ def test_perf_script_without_stacks_and_without_periods(tmp_path: Path) -> None:
         ("main;work 0\n", "profile.txt: number of samples = 0: must be above 0"),
         (
             PERF + "what is this\n",
-            "profile.txt:12: line = 'what is this': must be the first line or",
+            "profile.txt:12: line = 'what is this': must be a sample's first line or",
         ),
     ],
 )
