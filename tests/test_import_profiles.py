@@ -340,7 +340,7 @@ def test_rules_can_name_the_application(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("[operations]\n", "table = 'operations': must be .*did you mean operation?"),
-        ("[operation]\nTPC = []\n", "category = 'TPC': must be TCP"),
+        ("[operation]\nTPC = []\n", "category name = 'TPC': must be TCP"),
         ("[operation]\nTCP = ['(']\n", "must be a regular expression"),
         ("[", "rules.toml: "),
     ],
