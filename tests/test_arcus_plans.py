@@ -379,3 +379,12 @@ def test_a_pages_answer_counts_kept_promises_only() -> None:
         "ARCUS keeps its promise to 2 of 4 flows; it breaks its promise to d; the run is too short"
         " to tell for c; 1 is without a promise."
     )
+
+
+def test_a_page_names_the_flows_that_send_less_than_promised() -> None:
+    result = arcus.plan(arcus.read_plan(LINK))
+    sections = {section.title: section for section in plan_page(result, None).sections}
+    table = sections["The flows"].parts[0]
+    assert isinstance(table, Table)
+    note = "gateway sends less than promised, and the promise is then that rate."
+    assert list(table.notes) == [note]

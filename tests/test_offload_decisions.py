@@ -134,7 +134,9 @@ def test_hosts_that_may_share_an_accelerator() -> None:
         never = seek(shared_by_hosts(), "queue.hosts", Goal("speedup", ratio))
         assert (never.value, never.always) == (None, False)
     # No time, no queue.
-    ideal = replace(shared_by_hosts().kernels[0].queue_cycles, service_cycles=0.0)  # type: ignore[type-var]
+    queue = shared_by_hosts().kernels[0].queue_cycles
+    assert isinstance(queue, Queue)
+    ideal = replace(queue, service_cycles=0.0)
     assert seek(shared_by_hosts(queue_cycles=ideal), "queue.hosts", Goal("speedup", 1.1)).always
 
 

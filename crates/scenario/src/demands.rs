@@ -182,8 +182,8 @@ impl Chip<'_> {
     }
 }
 
-/// The operations of `path`, each with whether a core executes it: from the first one in a trace whose
-/// accelerator the chip lacks to the end of the trace.
+/// Returns the operations of `path`, each with whether a core executes it. A core executes a trace
+/// from the first operation whose accelerator the chip lacks.
 fn placed<'w>(
     path: &'w CostedPath<'_>,
     chip: &Chip<'_>,

@@ -315,7 +315,7 @@ def _share(each: Measured, recorded: Recorded) -> Number:
     common = each.common_sd_ns - smaller * recorded.common_sd_ns
     rest = share * recorded.rest_sd_ns
     spread = math.hypot(own, smaller * math.sqrt(others), common, rest) / total
-    # What is left of errors that cancel is rounding.
+    # Errors may cancel. A spread this small is rounding, not an error.
     return Range(mean=share, sd=spread) if spread > 1e-12 * share else share
 
 

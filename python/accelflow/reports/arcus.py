@@ -188,7 +188,9 @@ def _flows(result: Mapping[str, Any]) -> list[Table | Figure]:
         ]
         for flow in admitted
     ]
-    parts: list[Table | Figure] = [Table(caption="Admitted flows", columns=columns, rows=rows)]
+    parts: list[Table | Figure] = [
+        Table(caption="Admitted flows", columns=columns, rows=rows, notes=_light(admitted))
+    ]
     if admitted:
         parts.append(_rates(admitted))
     if result["rejected"]:
@@ -213,6 +215,21 @@ def _flows(result: Mapping[str, Any]) -> list[Table | Figure]:
             )
         )
     return parts
+
+
+def _light(admitted: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return a note on flows whose promise is kept although their rate is below it."""
+    names = [
+        flow["name"]
+        for flow in admitted
+        if flow["slo_gbit_per_s"] is not None
+        and flow["rate_verdict"]["Arcus"] == "kept"
+        and flow["gbit_per_s"]["Arcus"] < 0.98 * flow["slo_gbit_per_s"]
+    ]
+    if not names:
+        return []
+    send = "sends" if len(names) == 1 else "send"
+    return [f"{', '.join(names)} {send} less than promised, and the promise is then that rate."]
 
 
 def used(result: Mapping[str, Any]) -> list[Mapping[str, Any]]:

@@ -299,8 +299,8 @@ impl Schema {
         }
     }
 
-    /// Returns the first service of the interface file that has the function `id`, by itself or by
-    /// inheritance; `None` if there is none.
+    /// Returns the first service of the interface file that declares or inherits the function `id`;
+    /// `None` if no service does.
     pub fn service_of(&self, id: FunctionId) -> Option<&str> {
         let own = |name: &str| !name.contains('.');
         let mut services = self.services.iter();
