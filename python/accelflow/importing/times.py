@@ -28,7 +28,7 @@ _LONG_US: Final = 10_000.0
 #: The most that may be asked for.
 _MOST: Final = 1_000_000
 
-#: The number of cores that are busy if all requests were served by them, which is next to idle.
+#: The number of cores that the simulated load keeps busy: the server is nearly idle.
 _BUSY_CORES: Final = 0.5
 #: The lowest and the highest rate of a service in requests per second.
 _RATES: Final = (0.001, 1.0)
@@ -66,9 +66,9 @@ def timed(
 ) -> dict[str, Any]:
     """Return the times in `traced`, by service, beside those of the workload `tree`, for JSON.
 
-    The workload is simulated with so few requests that each finds an idle server, on cores alone
-    (:data:`TIMED_SYSTEM`), as the imported data is of servers without accelerators, and its waits
-    have the queues of other servers in them. Each service that clients call gets `requests`
+    The simulated server has no accelerators (:data:`TIMED_SYSTEM`), like the servers of the
+    imported data, and is nearly idle: the waits in the data already contain the queues of other
+    servers. Each service that clients call gets `requests`
     requests; by default 1,000, but fewer (100 at least) for over 20 services, or if one request to
     each takes over 0.1 s of application time. With 0, nothing is simulated.
 
@@ -121,8 +121,8 @@ def _idle(
     """Return a copy of `tree` with equally few requests to each service, and times to add to these.
 
     The services are those that clients call; if no service has a rate, those that no other calls.
-    Long application times of services that neither call nor are called are cut, which saves most of
-    the simulation: on idle cores, the rest can be added to each response time.
+    To save simulation time, long application times of services that neither call nor are called are
+    cut. On idle cores, what was cut can be added to each response time.
     """
     idle = copy.deepcopy(dict(tree))
     services = idle["services"]
