@@ -51,6 +51,6 @@ pub trait EventQueue<E> {
     }
 
     /// Returns the current simulated time: the time of the last event popped, or zero before the
-    /// first event.
+    /// first event. [`crate::Wheel::advance`] also moves it.
     fn now(&self) -> Time;
 }

@@ -70,9 +70,8 @@ impl Stream {
     /// Draws an exponentially distributed number with the mean `mean`.
     ///
     /// The method is a ziggurat of 256 layers (Marsaglia and Tsang, Journal of Statistical Software
-    /// 2000): 98.9 % of draws need one multiplication and one comparison. The tables and the other
-    /// draws use the `exp` and `log` of the pinned pure-Rust `libm`, so the bits are the same
-    /// everywhere.
+    /// 2000): 98.9 % of draws need neither `exp` nor `log`. The tables and the other draws use
+    /// those of the pinned pure-Rust `libm`, so the bits are the same everywhere.
     #[inline]
     pub fn exponential(&mut self, mean: f64) -> f64 {
         self.exponential.sample(&mut self.generator) * mean

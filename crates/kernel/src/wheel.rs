@@ -140,7 +140,7 @@ impl<E: Copy> Wheel<E> {
     pub fn advance(&mut self, at: Time) {
         debug_assert!(
             at >= self.now && self.is_clear_until(at),
-            "time = {} ps: must not be before the current time or after a pending event",
+            "time = {} ps: must not be before the current time, and must be clear of events",
             at.as_ps()
         );
         self.now = at;

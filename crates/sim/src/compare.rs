@@ -76,7 +76,9 @@ pub struct Comparison<'c> {
     /// have its own arrival process, or other services must call it.
     pub rate_shares: &'c [f64],
     /// Number of requests that clients send to each service, including the warm-up; fewer if
-    /// `own_arrivals` has a shorter list of arrival times for the service.
+    /// `own_arrivals` has a shorter list of arrival times for the service. When all have arrived,
+    /// further ones keep up the load until those of all services that are simulated together have
+    /// arrived ([`Load::requests`]).
     pub requests: u64,
     /// Number of each service's first requests that the statistics leave out. If `own_arrivals`
     /// has a list of arrival times for a service, at most a tenth of the list is left out.
@@ -127,9 +129,9 @@ pub struct Comparison<'c> {
 
 impl Comparison<'_> {
     /// Returns the number of requests that statistics count for the service with index `service` in
-    /// the plan: all requests from clients except the warm-up. For a service that only other services
-    /// call, the result is [`Comparison::requests`] minus [`Comparison::warmup`], or 0 with
-    /// [`Comparison::by_rate`].
+    /// the plan: all requests from clients except the warm-up. For a service that only other
+    /// services call, the result is [`Comparison::requests`] minus [`Comparison::warmup`], or 0
+    /// with [`Comparison::by_rate`].
     pub fn counted(&self, service: usize) -> u64 {
         let (requests, warmup) = match self.planned(service) {
             (0, 0) => [self.requests, self.warmup]

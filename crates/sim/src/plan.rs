@@ -244,7 +244,8 @@ impl Plan {
     }
 
     /// Returns the plan in which each request has the facts (payload values that branches test) of
-    /// a request that is drawn from the service's recorded requests in `profile`.
+    /// a request that is drawn from the service's recorded requests in `profile`. The profile must
+    /// have the services of the plan, in the same order.
     ///
     /// # Errors
     /// [`RecordingError::NoRequests`] for a service without recorded requests,
@@ -387,8 +388,8 @@ impl ChainPlan {
     }
 
     /// Returns the size of the message of this chain's trace number `trace` (counted from 0) in one
-    /// request. `request` is the sequence number of the request, and `seed` the random seed. The
-    /// size depends only on the arguments.
+    /// request; from trace 7 on, all traces have the same size. `request` is the sequence number of
+    /// the request, and `seed` the random seed. The size depends only on the arguments.
     pub fn message(&self, trace: u16, seed: u64, request: u64) -> MessageSize {
         let trace = trace.min(Self::MESSAGES - 1);
         let (distribution, mean) = &self.messages[usize::from(trace)];
@@ -443,7 +444,8 @@ impl ChainPlan {
     ///
     /// The size of `message` is the size before compression; payloads between Cmp (compression) and
     /// Dcmp are smaller. Recorded payload sizes are scaled by the ratio of the message's size to
-    /// the mean size. The core time depends on the same ratio, not on compression.
+    /// the mean size. The core time depends on the same ratio, not on compression. If the core time
+    /// is drawn for each request, it is the mean here, and [`ChainPlan::cost`] draws it.
     pub fn operation(
         &self,
         trace: AtmAddress,
@@ -456,8 +458,8 @@ impl ChainPlan {
         Some(plan.as_ref()?.on(accel, message, form))
     }
 
-    /// The same, with the cost drawn for a request, whose seed and number `request` returns. It is a
-    /// function of the arguments alone.
+    /// The same, with the cost drawn for a request, whose seed and number `request` returns. It is
+    /// a function of the arguments alone.
     #[inline(always)]
     pub(crate) fn operation_of(
         &self,

@@ -11,7 +11,8 @@ use crate::Time;
 pub struct Bytes(pub u64);
 
 impl Bytes {
-    /// Creates a size of `kib` times 1,024 bytes.
+    /// Creates a size of `kib` times 1,024 bytes. The size must be below 2^64 bytes: a greater one
+    /// overflows, which panics in debug builds and wraps around in release builds.
     pub const fn from_kib(kib: u64) -> Bytes {
         Bytes(kib * 1024)
     }
@@ -77,7 +78,8 @@ impl Bandwidth {
         self.0
     }
 
-    /// Returns the time to transfer `size` bytes at this data rate, rounded up to a picosecond.
+    /// Returns the time to transfer `size` bytes at this data rate, rounded up to a picosecond;
+    /// [`Time::MAX`] if it is too large.
     pub fn transfer(self, size: Bytes) -> Time {
         if let Some(product) = size.0.checked_mul(PS_PER_S) {
             return Time::from_ps(product.div_ceil(self.0));

@@ -11,7 +11,9 @@ const PS_PER_S: u64 = 1_000_000_000_000;
 /// An instant or a duration, as a whole number of picoseconds.
 ///
 /// Picoseconds represent one clock cycle at 2.4 GHz (417 ps) to within 0.1 %. The 64 bits cover 213
-/// days.
+/// days. The results of the operators `+`, `-` and `*` must lie between zero and [`Time::MAX`]:
+/// others overflow, which panics in debug builds and wraps around in release builds. Division by a
+/// number rounds down to a picosecond, and panics if the number is 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Time(u64);
 
@@ -190,7 +192,7 @@ pub struct Cycles(pub u64);
 
 impl Cycles {
     /// Returns the duration of this number of cycles at the frequency `clock`, rounded up to a
-    /// picosecond.
+    /// picosecond; [`Time::MAX`] if it is too large.
     pub fn at(self, clock: Frequency) -> Time {
         let ps = (u128::from(self.0) * u128::from(PS_PER_S)).div_ceil(u128::from(clock.0));
         Time(u64::try_from(ps).unwrap_or(u64::MAX))

@@ -123,8 +123,9 @@ impl Samples {
     }
 
     /// Returns a percentile by nearest rank: the smallest duration that at least `percent` % of the
-    /// samples do not exceed. If durations are counted in bins, returns the middle of this
-    /// duration's bin. `None` for an empty set, or if `percent` is not within 0 to 100.
+    /// samples do not exceed. `percent` is rounded to a millionth. If durations are counted in
+    /// bins, returns the middle of this duration's bin, but at most the longest duration. `None`
+    /// for an empty set, or if `percent` is not within 0 to 100.
     ///
     /// Reorders the samples (selection, about 3 ns a sample), hence `&mut`.
     pub fn percentile(&mut self, percent: f64) -> Option<Time> {
@@ -165,9 +166,10 @@ impl Samples {
     }
 
     /// Returns the histogram bins with the longest durations, as pairs (middle of the bin, number
-    /// of durations in the bin); the bin with the longest durations comes first. The result has as
-    /// few bins as possible that together hold at least the fraction `share` (0 to 1) of all
-    /// durations. It is empty if durations are stored one by one.
+    /// of durations in the bin); the bin with the longest durations comes first. A middle beyond
+    /// the longest duration is replaced by this duration. The result has as few bins as possible
+    /// that together hold at least the fraction `share` (0 to 1) of all durations. It is empty if
+    /// durations are stored one by one.
     pub fn longest_bins(&self, share: f64) -> Vec<(Time, u64)> {
         let wanted = self.kept_of(share) as u64;
         let Kept::Bins(bins) = &self.kept else {

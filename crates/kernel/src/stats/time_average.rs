@@ -90,9 +90,9 @@ impl TimeAverage {
     }
 }
 
-/// The busy time of a pool of servers, summed over the servers, and their utilization. A server here
-/// is anything that is idle or busy, such as a core. The sum must stay below 2^64 ps (213 days).
-/// The times `now` of successive calls must never decrease.
+/// The busy time of a pool of servers, summed over the servers, and their utilization. A server
+/// here is anything that is idle or busy, such as a core. The sum must stay below 2^64 ps (213
+/// days). The times `now` of successive calls must never decrease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BusyTime {
     busy: u64,
@@ -161,7 +161,8 @@ impl BusyTime {
         };
     }
 
-    /// Returns the busy time from the start of observation to `now`, summed over the servers.
+    /// Returns the busy time from the start of observation to `now`, summed over the servers. It
+    /// includes all time added by [`BusyTime::charge`], even time after `now`.
     pub fn total_at(&self, now: Time) -> Time {
         let until_now = self.busy.wrapping_mul(now.as_ps());
         let ps = self.sum.wrapping_add(until_now);

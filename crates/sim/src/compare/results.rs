@@ -85,8 +85,8 @@ pub struct ServiceResult {
     /// Number of requests that ended without a response because a message did not arrive in time or
     /// was refused for lack of memory, over the whole run. These requests have no response time.
     pub timed_out: u64,
-    /// Number of operations that had a deadline, and number of operations that missed their
-    /// deadline, over the whole run.
+    /// Number of operations on processing elements that had a deadline, and number of these
+    /// operations that ended after their deadline, over the whole run.
     pub deadlines: (u64, u64),
     /// Number of entries of input queues that changed places with an earlier entry to meet a
     /// deadline, over the whole run.

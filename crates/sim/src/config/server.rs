@@ -50,8 +50,9 @@ pub struct Config {
 }
 
 impl Config {
-    /// Returns the fixed time of every operation on the accelerator `accel`; `None` if an
-    /// operation's time depends on the time that a core takes for the operation.
+    /// Returns the fixed time per operation that the parameters state for the accelerator `accel`,
+    /// without loading and writing back; `None` if they state none. Ser and Dser do not use this
+    /// time if the RPC accelerator serializes payloads ([`super::RpcProcessor::Whole`]).
     pub fn fixed(&self, accel: Accel) -> Option<Time> {
         let own = self.accelerator.own[accel.index()].mean_operation;
         let of_rpc = self.accelerator.rpc_message;
@@ -79,12 +80,14 @@ impl Config {
         self.element_of(accel) == accel && self.fixed(accel).is_none()
     }
 
-    /// Returns the time of an operation on the accelerator `accel`: `on_core`, the operation's time
-    /// on a core of the base server, divided by the accelerator's speedup. If the accelerator has a
-    /// fixed time per operation, returns the fixed time instead. The speedup is the one that the
-    /// chip states ([`speedup`](super::AcceleratorConfig::speedup)). The dependence of the speedup
-    /// on payload sizes ([`speedup_half`](super::AcceleratorConfig::speedup_half)) is ignored, and
-    /// so is a speedup that a workload gives a custom accelerator.
+    /// Returns the time of an operation on the accelerator `accel`, without loading and writing
+    /// back: `on_core`, the operation's time on a core of the base server, divided by the
+    /// accelerator's speedup. If the accelerator has a fixed time per operation, returns the fixed
+    /// time instead. The speedup is the one that the chip states
+    /// ([`speedup`](super::AcceleratorConfig::speedup)). Three things are ignored: the dependence
+    /// of the speedup on payload sizes ([`speedup_half`](super::AcceleratorConfig::speedup_half)),
+    /// a speedup that a workload gives a custom accelerator, and an RPC accelerator that serializes
+    /// payloads (see [`Config::accelerated_input`]).
     pub fn accelerated(&self, accel: Accel, on_core: Time) -> Time {
         let by_speedup = || on_core.scale(1.0 / self.accelerator.speedup[accel.index()]);
         self.fixed(accel).unwrap_or_else(by_speedup)

@@ -54,7 +54,8 @@ pub(crate) struct Memory {
 /// Bytes that accelerators and DMA have moved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct MemoryCounts {
-    /// Number of bytes that accelerators and DMA engines read from caches and main memory.
+    /// Number of bytes that accelerators, DMA engines and page-table walks read from caches and
+    /// main memory.
     pub read_bytes: u64,
     /// Number of the bytes in `read_bytes` that came from main memory.
     pub missed_bytes: u64,

@@ -7,7 +7,8 @@ use crate::config::Config;
 
 /// The end of an operation, and the next step of its trace (a sequence of operations). An
 /// [`Orchestrator`](super::Orchestrator) decides which hardware or software handles the completion
-/// and starts the next step.
+/// and starts the next step. If the trace forks before the next step, the counts include the
+/// branches, words and transformations of the forked arms, up to the first operation of each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Completion {
     /// The accelerator whose operation has completed.

@@ -11,9 +11,12 @@ use crate::config::Config;
 /// other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Decision {
-    /// Time for which the accelerator's output dispatcher is busy with the completion.
+    /// Time that the accelerator's output dispatcher needs for the completion; zero if it is not
+    /// involved. Reads of the trace memory and, by the parameter `dispatcher.busy`, the transfer of
+    /// the data occupy the dispatcher in addition.
     pub dispatcher: Time,
-    /// Number of instructions that the output dispatcher executes for the completion.
+    /// Number of instructions that the output dispatcher executes for the completion. The number is
+    /// for statistics alone: `dispatcher` has the time.
     pub instructions: u64,
     /// The work of the central hardware manager; `None` if the manager is not involved.
     pub manager: Option<ManagerVisit>,
@@ -37,7 +40,8 @@ impl Decision {
 pub struct ManagerVisit {
     /// Time for which the task occupies the manager.
     pub occupancy: Time,
-    /// Time from the start of the task until the manager's decision takes effect.
+    /// Time from the start of the task until the manager's decision takes effect. If `occupancy` is
+    /// longer, it counts instead.
     pub latency: Time,
 }
 
@@ -51,8 +55,9 @@ impl ManagerVisit {
         }
     }
 
-    /// Creates a task in which the manager also resolves the branches of `completion` and
-    /// transforms the payload. This adds the time that an output dispatcher takes for the same
+    /// Creates a task in which the manager also resolves the branches of `completion`, loads the
+    /// next words of the trace, transforms the payload and ends the trace, whichever of these the
+    /// completion needs. This adds the time that an output dispatcher takes for the same
     /// instructions.
     pub fn resolving(completion: &Completion, config: &Config) -> ManagerVisit {
         let extra = instructions(completion, config).saturating_sub(config.dispatcher.plain);

@@ -17,11 +17,12 @@ pub trait Orchestrator: Send + Sync {
     /// `accelflow`.
     fn id(&self) -> &str;
 
-    /// Returns the name of the orchestrator in the paper, such as `CPU-Centric`.
+    /// Returns the name of the orchestrator in the paper, such as `CPU-Centric`, or a name of this
+    /// project if the paper has none.
     fn paper_name(&self) -> &str;
 
     /// Returns the properties of the orchestrator on a server with `config`, which do not change
-    /// during a run. A run calls this once.
+    /// during a run. A run calls this once for each server.
     fn properties(&self, config: &Config) -> Properties;
 
     /// Returns the decision about `completion`: which of output dispatcher, manager and core handle
@@ -29,15 +30,17 @@ pub trait Orchestrator: Send + Sync {
     fn decide(&self, completion: &Completion, config: &Config, links: &Links) -> Decision;
 
     /// Returns whether decisions about completions without format transformations depend on the
-    /// payload's size only through [`Completion::is_large`]. If so, a run calls
-    /// [`Orchestrator::decide`] once for each operation of a trace and reuses the decision.
+    /// payload's size only through [`Completion::is_large`]. If so, a run may call
+    /// [`Orchestrator::decide`] in advance, once for each operation of a trace with a small and
+    /// with a large payload, and reuse the two decisions.
     fn decides_by_class(&self) -> bool {
         false
     }
 
-    /// Begins the session of a simulation. The session's methods replace
-    /// [`Orchestrator::properties`] and [`Orchestrator::decide`]. Returns `None`, the default, for
-    /// an orchestrator that keeps no state, cannot fail and does not order queues.
+    /// Begins the session of a simulation; a simulation of several servers has a session for each
+    /// server. The session's methods replace [`Orchestrator::properties`] and
+    /// [`Orchestrator::decide`]. Returns `None`, the default, for an orchestrator that keeps no
+    /// state, cannot fail and does not order queues.
     ///
     /// # Errors
     /// [`PolicyError`] if the session cannot begin; the simulation then fails.

@@ -10,11 +10,14 @@ use crate::config::{Config, DispatchPolicy};
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Properties {
     /// Whether the system has accelerators. If `false`, every operation runs on a core, and the
-    /// other properties have no effect.
+    /// other properties should be those of [`Properties::new`]: cores would still be charged with
+    /// `start`.
     pub accelerated: bool,
-    /// Whether a trace that waits for a message occupies a queue entry of the TCP accelerator. If
-    /// `false`, the trace needs no entry until the message arrives. The parameter `tcp.parking` can
-    /// override this property.
+    /// Whether accelerators keep traces while these wait or fork. If `true`, a trace that waits for
+    /// a message occupies a queue entry of the TCP accelerator, and output dispatchers start the
+    /// arms of forks. If `false`, a waiting trace needs no entry until the message arrives, and the
+    /// request's core starts the arms, each for the time `start`. The parameter `tcp.parking` can
+    /// override this property for waits.
     pub parks: bool,
     /// Where operations wait for a processing element. With [`Queueing::Central`], every decision
     /// must include a task of the manager ([`Decision::manager`](super::Decision::manager));
@@ -22,11 +25,12 @@ pub struct Properties {
     pub queueing: Queueing,
     /// The order in which input dispatchers load the ready entries of their queues.
     pub policy: DispatchPolicy,
-    /// Core time to start one chain of traces.
+    /// Core time to start one chain of traces; the core is charged again for each repeated attempt.
     pub start: Time,
     /// The manager's task at the start of each chain that a core starts. With
-    /// [`Queueing::Central`], the manager has the same task for each message that arrives. `None`
-    /// if the manager is not involved.
+    /// [`Queueing::Central`], the manager has the same task for each message that arrives, and with
+    /// the parameter `relief.resubmission` at `visit`, for each rest of a chain that a core
+    /// submits. `None` if the manager is not involved.
     pub submission: Option<ManagerVisit>,
     /// How a core learns that an accelerator needs a decision of the core.
     pub requests: CoreRequests,

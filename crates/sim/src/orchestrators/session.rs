@@ -15,7 +15,7 @@ use crate::config::Config;
 
 /// An [`Orchestrator`](super::Orchestrator) with the state that it keeps during one simulation. An
 /// orchestrator with state begins a session for each simulation, so that simulations do not depend
-/// on one another.
+/// on one another. In a simulation of several servers, each server has a session of its own.
 pub trait Session: Send {
     /// Returns the properties of the orchestrator, which do not change during the simulation. A run
     /// calls this once. [`Properties::policy`] has no effect if [`Session::orders_queues`] returns
@@ -32,8 +32,8 @@ pub trait Session: Send {
     /// [`PolicyError`] if the policy fails; the simulation then fails.
     fn decide(&mut self, completion: &Completion) -> Result<Decision, PolicyError>;
 
-    /// Returns whether [`Session::choose`] chooses the next entry of each queue, instead of a
-    /// built-in policy.
+    /// Returns whether [`Session::choose`] chooses the next entry of each accelerator's queues,
+    /// instead of a built-in policy. A central manager's queue keeps its own order.
     fn orders_queues(&self) -> bool;
 
     /// Returns whether operations have deadlines, which software sets in the same way as for
@@ -58,7 +58,8 @@ pub trait Session: Send {
 /// The inputs of a simulation that a [`Session`] may use.
 #[derive(Clone, Copy, Debug)]
 pub struct Simulated<'s> {
-    /// The parameters of the simulated server.
+    /// The parameters of the simulated server. Its costs of software are already those of its
+    /// processor generation.
     pub config: &'s Config,
     /// The pairs of accelerators that Cohort connects by a static link.
     pub links: &'s Links,
@@ -70,7 +71,8 @@ pub struct Simulated<'s> {
 }
 
 /// The identity of the input queue of an accelerator instance, or of its overflow area, which takes
-/// entries that find the input queue full.
+/// entries that find the input queue full. If tenants reserve shares of the instance, each share
+/// has queues of its own, all with the same identity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueueName {
     /// The type of the accelerator.

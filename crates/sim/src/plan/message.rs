@@ -25,7 +25,8 @@ pub struct MessageSize {
 }
 
 impl Form {
-    /// The form of a message that is not compressed.
+    /// The form of a message that is not compressed, and that Cmp does not make smaller: the ratio
+    /// is 1.
     pub const PLAIN: Form = Form {
         compressed: false,
         ratio: 1.0,

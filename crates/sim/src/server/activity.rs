@@ -100,7 +100,9 @@ pub enum HardwareEvent {
         callee: Option<usize>,
         /// Index of the core that handles the request.
         core: usize,
-        /// The accelerator at which the request's trace is; `None` if the request is at a core.
+        /// The accelerator at which the current operation of the trace is, was or will be executed.
+        /// `None` for application logic, traces that cores execute in software, and the way from a
+        /// client to the server.
         unit: Option<UnitName>,
     },
     /// A request begins to await an answer. [`HardwareEvent::Spends`] with [`Part::Remote`] follows
@@ -186,8 +188,8 @@ pub enum Wait {
     /// The request waits for an entry of the central manager's queue, in the overflow area of that
     /// queue.
     CentralOverflow,
-    /// The request waits for the traffic shaper of its tenant, or for other traces of the tenant to
-    /// end.
+    /// The request waits for the traffic shaper or the limit on accelerator time of its tenant, or
+    /// for other traces of the tenant to end.
     Tenant,
     /// The request waits for its core, which has other work.
     Core,
@@ -234,7 +236,8 @@ impl CoreWork {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Queue {
     /// The operations that wait for a processing element of this accelerator, in its input queue
-    /// and overflow area.
+    /// and overflow area. All taken entries of the overflow area count, even those whose data or
+    /// message has not arrived.
     Input(UnitName),
     /// The entries of this accelerator's output queue that wait for its output dispatcher.
     Dispatcher(UnitName),

@@ -41,7 +41,10 @@ pub enum SimError {
     UnknownService(usize),
     /// The services with a load and the services that they call are on this number of servers, but
     /// the function simulates only one server.
-    #[error("servers = {0}: must be 1 for `simulate`; use `simulate_servers` for several")]
+    #[error(
+        "servers = {0}: must be 1, since this function simulates one server; use \
+         `simulate_servers` for several"
+    )]
     SeveralServers(usize),
     /// A load has no requests after the warm-up.
     #[error(
@@ -51,7 +54,8 @@ pub enum SimError {
     NoRequests {
         /// The name of the service.
         service: String,
-        /// Number of requests of the load, including the warm-up.
+        /// Number of requests of the load, including the warm-up; at most the length of its list of
+        /// arrival times, if it has one.
         requests: u64,
         /// Number of requests of the load that form its warm-up.
         warmup: u64,
@@ -86,7 +90,10 @@ pub enum SimError {
     TooLong,
     /// No events are left, but requests have not ended or parts of the server are not idle. This is
     /// a defect of the simulator.
-    #[error("{requests} requests can never end, which is a defect of the simulator: {left}")]
+    #[error(
+        "no events are left, but the server is not idle, which is a defect of the simulator: \
+         {requests} requests have not ended, {left}"
+    )]
     Undrained {
         /// Number of requests that have not ended.
         requests: usize,

@@ -263,9 +263,9 @@ mod tests {
         assert!(engine.ensemble.station_mut(unit).reserve_input());
         let error = engine.run().unwrap_err();
         let found = error.to_string();
-        assert!(found.starts_with("0 requests can never end"), "{found}");
+        assert!(found.starts_with("no events are left, but "), "{found}");
         assert!(
-            found.ends_with(": 0 traces are in flight, Ser is not idle"),
+            found.ends_with(": 0 requests have not ended, 0 traces are in flight, Ser is not idle"),
             "{found}"
         );
         let engine = Engine::new(&run, 0).unwrap();

@@ -5,8 +5,8 @@ use accelflow_units::{Bandwidth, Bytes, Time};
 
 use super::own_sizes::OwnSizes;
 
-/// The parameters of the accelerators and their queues. The numbers of instances, elements and queue
-/// entries apply to every accelerator type, unless [`AcceleratorConfig::own`] overrides them.
+/// The parameters of the accelerators and their queues. The numbers of instances, elements and
+/// queue entries apply to every accelerator type, unless [`AcceleratorConfig::own`] overrides them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AcceleratorConfig {
     /// Number of instances of each accelerator type.
@@ -22,11 +22,14 @@ pub struct AcceleratorConfig {
     pub output_entries: usize,
     /// Number of payload bytes that a queue entry holds; the rest of a larger payload is in memory.
     pub inline: Bytes,
-    /// Number of entries of the overflow area in memory that each input queue has.
+    /// Number of entries of the overflow area in memory that each input queue has, and so has the
+    /// queue of a central manager.
     pub overflow_entries: usize,
-    /// Latency of a transfer from a queue to the scratchpad of a processing element.
+    /// Latency of a transfer between a queue and the scratchpad of a processing element, in either
+    /// direction.
     pub scratchpad_latency: Time,
-    /// Rate of a transfer from a queue to the scratchpad of a processing element.
+    /// Rate of a transfer between a queue and the scratchpad of a processing element, in either
+    /// direction.
     pub scratchpad_bandwidth: Bandwidth,
     /// Size of the scratchpad of a processing element.
     pub scratchpad: Bytes,
@@ -35,14 +38,15 @@ pub struct AcceleratorConfig {
     pub wipe_bandwidth: Bandwidth,
     /// Rate at which a processing element initialises its wiped scratchpad for the next tenant.
     pub initial_bandwidth: Bandwidth,
-    /// Size of the state that a processing element of Ser or Dser loads when it switches from one
-    /// service to another; 0 for no state.
+    /// Size of the state that a processing element of Ser or Dser loads when it switches to another
+    /// service or tenant; 0 for no state.
     pub service_state: Bytes,
     /// Payload size at which an accelerator reaches half of the speedup that it has for very large
     /// payloads; 0 if the speedup is the same for all sizes.
     pub speedup_half: Bytes,
     /// Fixed time of the RPC accelerator per message, as in a dedicated RPC processor (Cerebros). 0
-    /// means that the RPC accelerator's speedup applies instead.
+    /// means that the RPC accelerator's speedup applies instead. [`OwnSizes::mean_operation`] of
+    /// RPC precedes this time.
     pub rpc_message: Time,
     /// Which accelerators serialize and deserialize the payloads of RPCs: Ser and Dser, or the RPC
     /// accelerator.
@@ -76,7 +80,8 @@ pub struct AcceleratorConfig {
     /// ([`RpcProcessor::Whole`]) had no memory. If the last repetition is refused too, the request
     /// ends without a response.
     pub rpc_retries: u64,
-    /// Speedup of each accelerator type over a core, indexed by [`Accel::index`].
+    /// Speedup of each accelerator type over a core of the base server (Ice Lake), indexed by
+    /// [`Accel::index`].
     pub speedup: [f64; Accel::MOST],
     /// Whether idle processing elements execute operations of other accelerator types.
     pub reuse: Reuse,
@@ -85,8 +90,8 @@ pub struct AcceleratorConfig {
     /// Speed of a processing element at an operation of another accelerator type, as a multiple of
     /// the speed of that type's own elements: above 0, at most 1.
     pub reuse_speed: f64,
-    /// Sizes of individual accelerator types, which override the sizes that apply to all types,
-    /// indexed by [`Accel::index`].
+    /// Sizes and fixed operation times of individual accelerator types, which override the values
+    /// that apply to all types, indexed by [`Accel::index`].
     pub own: [OwnSizes; Accel::MOST],
 }
 
@@ -166,9 +171,11 @@ pub enum Reuse {
     /// for a single task" (AccelFlow, section VII.B.4).
     #[default]
     None,
-    /// An operation that finds no free element of its own type goes to a free element of another
-    /// type. This does not apply to TCP and LdB: their elements execute only their own operations,
-    /// and no other elements execute operations of TCP or LdB.
+    /// If an accelerator hands over an operation that finds no free element of its own type, the
+    /// operation goes to the least loaded of the paper's accelerators with a free element. This
+    /// does not apply to TCP and LdB: their elements execute only their own operations, and no
+    /// other elements execute operations of TCP or LdB. It applies neither to operations that a
+    /// core starts, nor to those after a join, nor to those in the queue of a central manager.
     Idle,
 }
 

@@ -32,8 +32,9 @@ pub struct CoreConfig {
     pub function_map_depth: usize,
     /// How a core that executes the load balancer LdB in software chooses the core of the request.
     pub software_balancing: SoftwareBalancing,
-    /// Additional time of application logic on a core whose last request belonged to another
-    /// service: the core's instruction caches hold the code of the other service.
+    /// Additional core time of a request's first application logic after LdB has given the request
+    /// to a core, unless the last request that LdB gave to this core belonged to the same service:
+    /// the core's instruction caches do not hold the code of the service.
     pub cold_code: Time,
     /// Length of a time slice, after which a core switches to another waiting task; 0 lets tasks
     /// run to completion.

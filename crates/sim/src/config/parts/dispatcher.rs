@@ -34,7 +34,9 @@ pub struct DispatcherConfig {
 pub enum Busy {
     /// The dispatcher is free when it has executed the instructions for the entry.
     Instructions,
-    /// The dispatcher is free when the A-DMA engine confirms that the entry has been moved.
+    /// The dispatcher is free when the A-DMA engine confirms that the entry has been moved. An
+    /// entry that the manager or a core handles leaves the dispatcher when the instructions are
+    /// executed.
     #[default]
     UntilConfirmed,
 }

@@ -8,8 +8,10 @@ use accelflow_units::Time;
 pub struct ExceptionConfig {
     /// Mean number of exceptions per million operations, in addition to page faults.
     pub per_million: f64,
-    /// Time of the operating system to handle an exception, without the time to take the interrupt.
+    /// Time of the operating system to handle an exception other than a page fault, without the
+    /// time to take the interrupt.
     pub handling: Time,
-    /// Share of exceptions after which a core continues the trace in software, 0 to 1.
+    /// Share of exceptions other than page faults after which a core continues the trace in
+    /// software, 0 to 1.
     pub fall_back_share: f64,
 }

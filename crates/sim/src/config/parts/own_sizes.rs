@@ -19,7 +19,9 @@ pub struct OwnSizes {
     /// Number of entries of the overflow area that each input queue has; `None` for the number
     /// that all types have.
     pub overflow_entries: Option<usize>,
-    /// Fixed time of every operation of this accelerator type. 0 means that the type's speedup over
-    /// a core applies instead.
+    /// Fixed time of every operation of this accelerator type, without loading the payload and
+    /// writing it back. 0 means that the type's speedup over a core applies instead (for RPC,
+    /// [`super::AcceleratorConfig::rpc_message`] comes first). Without effect for Ser and Dser if
+    /// the RPC accelerator serializes payloads ([`super::RpcProcessor::Whole`]).
     pub mean_operation: Time,
 }

@@ -2,12 +2,13 @@
 
 use accelflow_units::Time;
 
-/// The parameters of the central hardware manager of the system RELIEF. The manager starts every
-/// operation.
+/// The parameters of the central hardware manager of the system RELIEF, where the manager starts
+/// every operation, and of the systems between RELIEF and AccelFlow
+/// ([`LADDER`](crate::orchestrators::LADDER)).
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReliefConfig {
     /// Time from the request of a core or an accelerator to the manager's decision, if the manager
-    /// is idle.
+    /// is idle. If `occupancy` is longer, it counts instead.
     pub latency: Time,
     /// Time for which one request of a core or an accelerator occupies the manager.
     pub occupancy: Time,
@@ -36,8 +37,8 @@ pub enum FallbackTo {
     Manager,
 }
 
-/// Whether the manager gets a further task when a core submits the rest of a chain, after the manager
-/// had interrupted the core ([`FallbackTo::Core`]).
+/// Whether the manager gets a further task when a core submits the rest of a chain, after the
+/// manager had interrupted the core ([`FallbackTo::Core`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resubmission {
     /// No: the manager already knows the chain for which it interrupted the core.

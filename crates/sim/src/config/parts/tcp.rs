@@ -5,8 +5,8 @@ use accelflow_units::Time;
 /// The parameters of the TCP accelerators.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TcpConfig {
-    /// Longest time for which a trace waits for a message. After this time, the request ends
-    /// without a response.
+    /// Longest time for which a trace waits for a message. After this time, the request ends; if it
+    /// has no response yet, it ends without a response.
     pub timeout: Time,
     /// In which systems a chain of traces that waits for a message occupies a queue entry.
     pub parking: Parking,
@@ -21,7 +21,7 @@ pub enum Parking {
     /// AccelFlow.
     #[default]
     Traces,
-    /// A waiting chain occupies an entry in all systems.
+    /// A waiting chain occupies an entry in all systems that have accelerators.
     All,
     /// A waiting chain occupies no entry in any system: the message requests an entry when it
     /// arrives.

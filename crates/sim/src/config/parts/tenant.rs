@@ -4,7 +4,8 @@
 /// (AccelFlow, section IV.D).
 #[derive(Clone, Debug, PartialEq)]
 pub struct TenantConfig {
-    /// Largest number of traces that a tenant may run at the same time; 0 for no limit.
+    /// Largest number of traces that a tenant may run at the same time; 0 for no limit. Arms of
+    /// forks count as traces but never wait, so more may run.
     pub max_traces: u64,
     /// The order in which the waiting traces of a tenant with a traffic shaper get tokens.
     pub shaping_order: ShapingOrder,
@@ -19,7 +20,8 @@ pub enum Isolation {
     #[default]
     Shared,
     /// Processing elements and queue entries are divided evenly among the tenants. No tenant may
-    /// use the share of another.
+    /// use the share of another. With several tenants, a simulation refuses orchestrators whose
+    /// accelerators share the queue of a central manager.
     Reserved,
 }
 
