@@ -242,7 +242,7 @@ def use_figure(comparison: Comparison) -> Figure:
 
 
 def fallbacks_figure(comparison: Comparison) -> Figure | None:
-    """Return a plot of how many traces accelerators handed to a core, by reason; None if none."""
+    """Return a plot of how often traces left the accelerators early, by reason; None if never."""
     columns: dict[str, list[Any]] = {name: [] for name in ("name", "part", "place", "value")}
     for system in comparison.systems:
         reasons = dict.fromkeys(name for result in system.services for name in result.fallbacks)
@@ -257,7 +257,8 @@ def fallbacks_figure(comparison: Comparison) -> Figure | None:
         return None
     return Figure(
         title="Traces that fell back to a core, by reason",
-        text="How many traces each system handed to a core over the whole run, and why.",
+        text="How often traces left the accelerators before their end over the whole run, and why."
+        " A core then executed the rest, except after a time-out or for want of memory (nack).",
         spec=stacked(
             names=[system.label for system in comparison.systems],
             parts=list(dict.fromkeys(columns["part"])),

@@ -68,8 +68,8 @@ def _of_saturated(comparison: Comparison, *, by_service: bool) -> list[str]:
             if result.saturated:
                 grown.setdefault(result.saturated, []).append(result.service)
         notes += [
-            f"* {system.label} cannot keep up with {', '.join(services)}: '{queue}' is overloaded"
-            " during the whole run."
+            f"* {system.label} cannot keep up with {', '.join(services)}: '{queue}' was overloaded"
+            " during the run."
             for queue, services in grown.items()
         ]
     return notes
@@ -215,7 +215,10 @@ def _of_rates(comparison: Comparison) -> list[str]:
     )
     if not unknown:
         return []
-    return [f"The rates of {names_text(unknown)} are unknown: fewer than two requests are counted."]
+    return [
+        f"The rates of {names_text(unknown)} are unknown: fewer than two requests are counted, or"
+        " all arrived at once."
+    ]
 
 
 def _of_slos(comparison: Comparison) -> list[str]:

@@ -135,7 +135,8 @@ class Reader:
         ends = self.get(key, list)
         numbers = [end for end in ends if isinstance(end, float | int) and math.isfinite(end)]
         if len(ends) != 2 or len(numbers) != 2 or numbers[0] > numbers[1]:
-            raise refused(f"{self.place}.{key}", ends, "must be two numbers, the smaller first")
+            allowed = "must be two finite numbers, the smaller first"
+            raise refused(f"{self.place}.{key}", ends, allowed)
         return Interval(*numbers)
 
     def inner_if_any(self, key: str) -> Reader:

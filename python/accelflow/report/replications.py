@@ -42,7 +42,8 @@ def pooled(results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
     It has the same schema as the single results. Times, rates and shares are means over the seeds,
     with their 95 % confidence intervals in ``intervals``, and counts are sums. If a seed lacks a
-    value, the mean is None. ``seeds`` lists the seeds. A single result is returned unchanged.
+    value, the mean is None. ``saturated`` is that of the first seed that has one. ``seeds`` lists
+    the seeds. A single result is returned unchanged.
     """
     first = dict(results[0])
     if len(results) == 1:

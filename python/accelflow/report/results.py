@@ -72,11 +72,11 @@ class ServiceResult:
     dispatcher, manager, cores (orchestration on cores), communication, remote and queueing. Of
     parallel chains, only the one that ended last is included.
 
-    `saturated` names the resource that could not keep up, or None; the latencies then depend on the
-    length of the run. On a server that isolates tenants, it is set only if the service's own
-    results show the overload. Utilisations (0 to 1) are those of cores, of each kind of
-    accelerator, of the manager and of the A-DMA engines. `data` has bytes, counts and shares (0 to
-    1) measured in the server's networks, caches, memory and address translation.
+    `saturated` names the resource that could not keep up, or None; if it names one, the latencies
+    depend on the length of the run. On a server that isolates tenants, it is set only if the
+    service's own results show the overload. Utilisations (0 to 1) are those of cores, of each kind
+    of accelerator, of the manager and of the A-DMA engines. `data` has bytes, counts and shares (0
+    to 1) measured in the server's networks, caches, memory and address translation.
 
     `slo_requests` requests had an SLO, a response time of `slo_us`; `slo_missed` of them were
     answered later or never. `idle_unanswered` is true if even an idle server does not answer, so
@@ -87,13 +87,17 @@ class ServiceResult:
     and `gave_up` chains whose last attempt failed, also for other services' requests. `timed_out`
     counts requests without a response, since a message did not arrive in time or was refused for
     lack of memory. Of the `deadlines` operations with a deadline, `deadlines_missed` ended late.
-    `fallbacks` counts the traces that an accelerator handed to a core, by reason.
+    `fallbacks` counts, by reason, how often a trace left the accelerators before its end: a core
+    then executed the rest, except after ``timed_out`` and ``nack`` (no memory for a message).
     `accelerator_denied` has the share of operations that a full queue turned away, by kind of
-    accelerator. `operations_per_request` is a mean over all requests of the server, and
-    `dispatcher_instructions_mean` a mean over their operations. Files of older versions lack some
-    fields; `spent_us` is then empty, `data` and `slo_us` are None, and numbers are 0.
+    accelerator. `operations_per_request` is the mean number of operations on accelerators, over all
+    requests of the server. `dispatcher_instructions_mean` is the mean number of instructions over
+    the operations that output dispatchers handled, and None if they handled none. Files of older
+    versions lack some fields; `spent_us` is then empty, `data` and `slo_us` are None, and numbers
+    are 0.
 
-    With several seeds, times, rates and shares are means over the seeds, and counts are sums.
+    With several seeds, times, rates and shares are means over the seeds, counts are sums, and
+    `saturated` is that of the first seed that has one.
     `intervals` then has the confidence interval of each mean by its name, such as ``p99_us`` or
     ``spent_us.queueing``. `without_seed` has the mean latency and the P99, each computed again
     without one of the seeds in turn.
@@ -138,12 +142,15 @@ class ServiceResult:
 
     @property
     def only_called(self) -> bool:
-        """Whether all requests came from other services; `called` then has the latencies."""
+        """Whether other services sent requests, but no request of a client was completed.
+
+        Requests of the warm-up do not count as completed. `called` then has the latencies.
+        """
         return self.completed == 0 and self.called is not None
 
     @property
     def latencies(self) -> ServiceResult | Called:
-        """The results whose latencies to show: `self`, or `called` if no client sent a request."""
+        """The results whose latencies to show: `called` if :attr:`only_called`, else `self`."""
         return self.called if self.called is not None and self.only_called else self
 
     @property
@@ -178,7 +185,7 @@ class ServiceResult:
 
     @property
     def total_fallbacks(self) -> int:
-        """The number of traces that an accelerator handed to a core, for any reason."""
+        """How often a trace left the accelerators before its end, for any reason."""
         return sum(self.fallbacks.values())
 
     @property
@@ -208,8 +215,8 @@ class SystemResult(Viewed, Named[ServiceResult]):
     `p50_us`, `p99_us`, `p999_us`) are unweighted means over the services that clients call, as in
     the paper (section VII.A); a mean is None if a service has no value. With several seeds,
     `intervals` has the confidence interval of each mean by name. `source` is the checked JSON
-    object of the comparison with only this system. `samples` is a pyarrow table with a row for each
-    request; None unless :func:`accelflow.compare` was asked for samples.
+    object of the comparison with only this system. `samples` is a pyarrow table of single requests;
+    None unless :func:`accelflow.compare`, which describes the table, was asked for samples.
     """
 
     #: The word for a part of these results in error messages.
@@ -362,8 +369,8 @@ class Comparison(Viewed, Named[SystemResult]):
     the first of them. `calibration` is None if costs were not measured in rounds. `source` is the
     checked JSON object that the comparison was read from.
 
-    Three fields are filled only on request: `samples`, a pyarrow table with a row for each request
-    (else None); `use`, the servers' utilisation over time; and `loads`, pairs of a multiple of this
+    Three fields are filled only on request: `samples`, a pyarrow table of single requests (else
+    None); `use`, the servers' utilisation over time; and `loads`, pairs of a multiple of this
     comparison's load and the comparison at that load.
     """
 

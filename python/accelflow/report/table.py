@@ -114,7 +114,7 @@ def _chip_cell(system: SystemResult) -> list[str]:
 def server_table(comparison: Comparison) -> Table | None:
     """Return a table of the shared server's utilisation, a row for each orchestrator.
 
-    None if each service has its own server.
+    None unless all services share one server.
     """
     if not _share_a_server(comparison):
         return None

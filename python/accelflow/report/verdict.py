@@ -26,9 +26,10 @@ def verdict(comparison: Comparison) -> str:
 
     The text has an answer for each chip. An answer is about AccelFlow or, if AccelFlow did not take
     part, about the system with the lowest P99 (not Ideal). It has the reduction of P99, a mean over
-    the services, against the rivals whose P99 is nearest: at most two that are slower, and two that
-    are faster. With several seeds each reduction has a 95 % interval. A rival is reported as equal
-    if the interval contains zero, or with one seed if the reduction is 0 % when rounded.
+    the services, against at most two slower rivals, those with the smallest reduction, and at most
+    two faster ones, those with the largest increase. With several seeds each reduction has a 95 %
+    interval. A rival is reported as equal if the interval contains zero, or with one seed if the
+    reduction is 0 % when rounded.
     """
     chips: Sequence[str | None] = comparison.chips or [None]
     sentences = []

@@ -40,7 +40,7 @@ def settings_table(settings: Mapping[str, Any]) -> Table:
     """Return a table with a row for each setting: its name and value.
 
     A nested setting has a dotted name, such as ``arrivals.kind``. Settings that are None or empty
-    are left out.
+    mappings are left out.
     """
     return Table(
         caption="What was asked",

@@ -90,9 +90,9 @@ def on_cluster(
     since jobs may queue, and otherwise up to 30 s. `patience` (None: the default) says when a batch
     also goes to a second worker. `say` is called with a line about waiting or refused jobs. Raises
     InputError for any other `where`. Raises AccelflowError if Dask is not installed, if no worker
-    can be reached, for a worker with other code than this process, if the connection to the
-    scheduler is lost, if Dask cancels simulations, and if SLURM or Kubernetes refuses or ends all
-    workers before the batches end.
+    can be reached, for a worker with other code than this process, if a batch fails, if its workers
+    die again and again, if the connection to the scheduler is lost, if Dask cancels simulations,
+    and if SLURM or Kubernetes refuses or ends all workers before the batches end.
     """
     distributed = _imported("distributed", "accelflow[cluster]")
     with ExitStack() as stack:

@@ -40,10 +40,11 @@ class Tried(Look):
 class Answer:
     """The result of :func:`find`: the best value that meets all limits, and the next that does not.
 
-    `best` is None if no value in the range meets the limits, and `beyond`, the next value, is None
-    if all values do. `tried` has all simulated values in ascending order. `ended` is False if the
-    time limit expired first: the value sought is then between `best` and `beyond`, and one of the
-    two may be None since the search did not reach it.
+    `best` is None if no value in the range meets the limits; `beyond` is then the end of the range
+    at which they are easiest to meet. `beyond` is None if all values meet them. `tried` has all
+    simulated values in ascending order. `ended` is False if the time limit expired first: the value
+    sought is then between `best` and `beyond`, and one of the two may be None since the search did
+    not reach it.
     """
 
     best: Tried | None

@@ -1,8 +1,9 @@
 """A study's folder with its results, which one process at a time writes atomically.
 
 `rows/` has a Parquet file for each batch of simulations, with a row for each system and service of
-a simulation. `design.parquet` has a row for each simulation: its key, point, seed and the axes'
-values. `results.parquet` has the rows of the design's simulations, with the axes' values.
+a simulation; many files are joined to one. `design.parquet` has a row for each simulation: its key,
+point, seed and the axes' values. `results.parquet` has the rows of the design's simulations, with
+the axes' values.
 """
 
 from __future__ import annotations
@@ -66,7 +67,8 @@ class Folder:
     def done(self) -> Mapping[str, Path]:
         """Return the path of the file with the results of each complete simulation, by key.
 
-        The files are read in the first call. Raises AccelflowError for a damaged file.
+        Simulations that failed are included: their reasons are stored. The files are read in the
+        first call. Raises AccelflowError for a damaged file.
         """
         if self._files is None:
             files: dict[str, Path] = {}
@@ -109,8 +111,9 @@ class Folder:
     def write_results(self, found: Sequence[Task], names: Sequence[str]) -> Path | None:
         """Write ``results.parquet``: the results of the simulations in `found`, in this order.
 
-        `names` has the names of the study's axes. Returns the path of the file, or None if there
-        are no rows. Raises AccelflowError if the file cannot be written.
+        Simulations that failed have no rows. `names` has the names of the study's axes. Returns the
+        path of the file. If the folder has nothing of these simulations, writes no file and returns
+        None. Raises AccelflowError if the file cannot be written.
         """
         import pyarrow.compute as pc  # noqa: PLC0415 (slow to load)
 
@@ -128,9 +131,10 @@ class Folder:
     def rows(self, keys: Iterable[str]) -> pa.Table | None:
         """Return the stored rows of results of the simulations with `keys`.
 
-        Returns None if the folder has no results of these simulations. Reads only the files that
-        have such rows. If two files have results of a simulation, the rows of one file are
-        returned. Raises AccelflowError for a damaged file.
+        A simulation that failed has one row, with the reason in ``error``. Returns None if the
+        folder has no results of these simulations. Reads only the files that have such rows. If two
+        files have results of a simulation, the rows of one file are returned. Raises AccelflowError
+        for a damaged file.
         """
         import pyarrow as pa  # noqa: PLC0415 (slow to load)
         import pyarrow.compute as pc  # noqa: PLC0415 (slow to load)

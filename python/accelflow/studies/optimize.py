@@ -61,9 +61,10 @@ class Front:
     """The results of :func:`optimize`, a search for the cheapest design.
 
     `best` is the cheapest design that meets the limits, or None. `front` is the Pareto front,
-    cheapest first: the designs for which no other design is better in both cost and the worst ratio
-    of a measure to its limit. Saturated designs are left out. `tried` has all designs in the order
-    of their trial. `ended` is False if the time limit expired before the search was complete.
+    cheapest first: the designs whose worst ratio of a measure to its limit is smaller than that of
+    every other design that costs as much or less. Saturated designs are left out. `tried` has all
+    designs in the order of their trial. `ended` is False if the time limit expired before the
+    search was complete.
     """
 
     best: Design | None

@@ -22,7 +22,10 @@ _Values = Mapping[str, float]
 
 
 def check_point(study: Study, values: _Values) -> None:
-    """Raise InputError if `study` cannot be simulated at the point `values`. Writes nothing."""
+    """Raise InputError if the scenario of `study` at the point `values` is not allowed.
+
+    Simulates and writes nothing.
+    """
     _planned(study, values, seeds=1)
 
 
@@ -40,8 +43,8 @@ class Points:
     def of(study: Study, place: Path, run: Runner, limit: TimeLimit) -> Iterator[Points]:
         """Open the folder `place`, yield its :class:`Points`, and write results after the block.
 
-        `design.parquet` and `results.parquet` then have all points. Raises InputError for a folder
-        with other content, and AccelflowError for a folder in use.
+        `design.parquet` and `results.parquet` then have all simulated points. Raises InputError for
+        a folder with other content, and AccelflowError for a folder in use.
         """
         with Folder(place).opened() as folder:
             points = Points(study, folder, run, limit)

@@ -179,8 +179,8 @@ class Study:
     often. A ``list`` has the points in `points`, each a mapping from the axis's name to a value.
     The value of the axis ``chip`` is a chip's file or the name of a packaged chip. Each point is
     simulated once with each of `seeds`, a list of seeds or their number. Names of files are
-    relative to `folder`. Raises InputError for a value that is not allowed, and for one that the
-    kind of design does not use.
+    relative to `folder`. Raises InputError for a value that is not allowed, and for `axes`,
+    `points` or a `count` that the kind of design does not use.
     """
 
     scenario: Mapping[str, Any] = field(default_factory=dict)
@@ -445,7 +445,7 @@ def _axis_names() -> tuple[str, ...]:
 
 
 def axis_spellings(names: Iterable[str]) -> list[str]:
-    """Return all spellings of the axes called `names`; each begins with its name."""
+    """Return all spellings of the axes called `names`; of each axis, its name comes first."""
     also: dict[str, list[str]] = {}
     for spelling, name in _spellings().items():
         also.setdefault(name, [name]).append(spelling)

@@ -29,8 +29,9 @@ _MOST_WORKERS = 4_096
 class SweepResults:
     """The outcome of :func:`sweep`, a run of a study.
 
-    `simulated` is the number of simulations in this run, and `known` the number of those that the
-    folder had before. `skipped` has the simulations that are not possible, with the reasons.
+    `simulated` is the number of simulations that this run completed, and `known` the number of the
+    study's simulations that the folder had before. `skipped` has the simulations that are not
+    possible, with the reasons.
     `results` is the path of the file with the results; None if there are none. `left` is the number
     of simulations that the time limit prevented.
     """
