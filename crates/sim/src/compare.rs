@@ -80,8 +80,9 @@ pub struct Comparison<'c> {
     /// further ones keep up the load until those of all services that are simulated together have
     /// arrived ([`Load::requests`]).
     pub requests: u64,
-    /// Number of each service's first requests that the statistics leave out. If `own_arrivals`
-    /// has a list of arrival times for a service, at most a tenth of the list is left out.
+    /// Number of each service's first requests that the statistics leave out, unless they cover the
+    /// whole run. If `own_arrivals` has a list of arrival times for a service, at most a tenth of
+    /// the list is left out.
     pub warmup: u64,
     /// Whether `requests` and `warmup` are multiplied by each service's factor in `rate_shares`.
     /// Then the counted requests of all services arrive over about the same period.

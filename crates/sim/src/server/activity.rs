@@ -74,9 +74,9 @@ pub struct Execution {
     /// each other have a random ID with the highest bit set instead.
     pub request: u64,
     /// ID of the running trace, unique among the traces that run at the same time on the server;
-    /// `None` for application logic.
+    /// `None` for application logic, and for the way from a client to the server.
     pub job: Option<u32>,
-    /// The address of the running trace's first word; `None` for application logic.
+    /// The address of the running trace's first word; `None` if `job` is `None`.
     pub trace: Option<AtmAddress>,
 }
 

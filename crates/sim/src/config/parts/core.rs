@@ -121,7 +121,8 @@ pub enum InterruptPolicy {
     Queued,
     /// The core serves an interrupt after the running task, before all tasks that wait.
     First,
-    /// The core serves an interrupt at once. The interrupted task continues afterwards.
+    /// The core serves an interrupt at once, or after earlier interrupts. The interrupted task
+    /// continues afterwards.
     #[default]
     Preempt,
 }

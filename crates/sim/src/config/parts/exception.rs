@@ -6,7 +6,8 @@ use accelflow_units::Time;
 /// IV.A).
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExceptionConfig {
-    /// Mean number of exceptions per million operations, in addition to page faults.
+    /// Mean number of exceptions per million operations on processing elements, in addition to page
+    /// faults.
     pub per_million: f64,
     /// Time of the operating system to handle an exception other than a page fault, without the
     /// time to take the interrupt.

@@ -20,7 +20,7 @@ pub struct TlbConfig {
     /// Number of entries of an IOMMU's page-walk cache, which holds the last but one level of the
     /// page table; 0 for no cache.
     pub walk_cache_entries: usize,
-    /// Mean number of page faults per million operations.
+    /// Mean number of page faults per million operations on processing elements.
     pub faults_per_million: u64,
     /// Time of the operating system's work on a page fault, without the time to take the interrupt.
     pub fault_service: Time,

@@ -128,7 +128,7 @@ pub(super) const ROWS: &[Row<Config>] = &[
                 Choice::named(
                     4.0,
                     "join_idle_queue",
-                    "the core that has been idle for longest",
+                    "the core that has been idle for longest; a random one if none is idle",
                 ),
                 Choice::named(
                     5.0,
