@@ -197,8 +197,8 @@ def test_requests_that_nobody_sends_are_refused_with_the_remedy(
     message = said(capsys, "compare", "calls.toml", "--service", "Inventory")
     assert message == (
         "accelflow: error: --service = 'Inventory': must be simulated together with a"
-        " service that calls it (Checkout), or have rate_rps in the workload: it has no"
-        " requests of its own"
+        " service that calls it (Checkout), or have a rate in rates_rps or, without rates_rps, in"
+        " the workload: it has no requests of its own"
     )
     stock = CALLS.replace('name = "Inventory"\n', 'name = "Inventory"\nrate_rps = 1.0\n')
     Path("calls.toml").write_text(stock)

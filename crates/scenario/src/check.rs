@@ -28,7 +28,8 @@ use accelflow_parameters::{Refusal, any_of, quoted};
 
 impl Scenario {
     /// Reads a scenario from JSON. Fields that are left out get their defaults. The field
-    /// `$schema`, which editors use, is ignored.
+    /// `$schema`, which editors use, is ignored. A workload file must be given as its content: a
+    /// file's name is refused, although it is allowed in a scenario file.
     ///
     /// # Errors
     /// [`ScenarioError`] for text that is not JSON, an unknown field, or a value that the field

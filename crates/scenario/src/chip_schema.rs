@@ -26,7 +26,7 @@ pub fn chip_schema() -> String {
     }
     let words = |what: &str| json!({"type": "string", "description": what});
     let properties = &mut root["properties"];
-    let version = "The name of this description and its version.";
+    let version = "The name and version of the chip file's format.";
     properties["schema"] = json!({"const": CHIP_SCHEMA, "description": version});
     properties["name"] = words("The chip's name in results. By default the name of the file.");
     properties["name"]["minLength"] = 1.into();

@@ -7,8 +7,8 @@ use accelflow_units::Time;
 use accelflow_workload::file::{Chain, Workload};
 use accelflow_workload::services::Service;
 
-/// `plan` of `services` with the calls, servers, network and retries of `workload`. A chain that calls a
-/// service which is not simulated keeps its waits.
+/// `plan` of `services` with the calls, servers, network and retries of `workload`. A chain that
+/// calls a service which is not simulated keeps its waits.
 ///
 /// # Errors
 /// [`Refusal`] for invalid settings, such as a retry of the chain that receives a request.

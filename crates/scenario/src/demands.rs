@@ -35,7 +35,9 @@ pub struct Demands {
 pub struct ServiceDemand {
     /// The name of the service.
     pub service: String,
-    /// The service's request rate divided by the mean request rate of the services.
+    /// The service's request rate divided by the scenario's mean rate
+    /// ([`Resolved::rate_rps`](crate::Resolved::rate_rps)); 0 for a service that only other
+    /// services call.
     pub rate_share: f64,
     /// The SLO in us, as the scenario or the workload file states it; `None` if neither does.
     pub slo_us: Option<f64>,
@@ -46,8 +48,8 @@ pub struct ServiceDemand {
     pub app_ns: f64,
     /// The mean number of CPU phases: stretches of application logic between chains of traces.
     pub cpu_phases: f64,
-    /// The mean number of chains of traces that a core starts for one request: all chains but the
-    /// first, which the request itself starts.
+    /// The mean number of chains of traces that a core starts for one request: all chains but those
+    /// of the first phase, which the request itself starts. Each attempt counts.
     pub started_chains: f64,
     /// The mean number of a request's attempts of chains that follow a failed attempt.
     pub repeated: f64,

@@ -33,7 +33,8 @@ impl Checked {
     }
 
     /// Returns the SHA-256 hash of [`Checked::canonical_json`], in hexadecimal. Scenarios with
-    /// equal hashes have equal results in the same version of the simulator.
+    /// equal hashes have equal results in the same version of the simulator, if they run with equal
+    /// [`RunOptions`](crate::RunOptions).
     ///
     /// SHA-256 is available in Python and every shell, so users can verify a cache of results
     /// without this crate.

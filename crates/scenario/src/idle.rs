@@ -25,7 +25,8 @@ pub type SimulatedOperation = (usize, usize, String, &'static str, bool);
 
 /// Simulates one request to the SocialNetwork service called `service` on an idle server with
 /// default parameters. Returns the request's datacenter tax operations in the order of their ends;
-/// those that a core executes are listed when the core gets their trace. `system` is the identifier of an orchestrator, such as `accelflow`.
+/// those that a core executes are listed when the core gets their trace. `system` is the identifier
+/// of an orchestrator, such as `accelflow`.
 ///
 /// # Errors
 /// [`ScenarioError`] for an unknown service or system.
@@ -55,14 +56,14 @@ pub type OperationPayload = (String, Bytes, Bytes);
 
 impl Checked {
     /// Simulates `requests` requests to each service that clients call. Returns the payload sizes
-    /// of all operations of these requests.
+    /// of all operations of these requests and of the requests that they cause to other services.
     ///
     /// All services run on one server with the parameters of the first chip, under the system
-    /// AccelFlow. Requests are so rare that each finds the server idle.
+    /// AccelFlow. Requests are so rare, one a second on average, that they find the server idle.
     ///
     /// # Errors
-    /// [`ScenarioError`] for a recording that does not fit the workload, or a scenario that the
-    /// simulator cannot run.
+    /// [`ScenarioError`] if `requests` is 0, for a recording that does not fit the workload, for
+    /// the profile `measured` without a recording, or for a scenario that the simulator cannot run.
     pub fn payloads(&self, requests: u64) -> Result<Vec<OperationPayload>, ScenarioError> {
         let Some(server) = self.servers.first() else {
             return Err(Refusal::new("chips", "[]", "must have at least one chip").into());

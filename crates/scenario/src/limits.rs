@@ -19,9 +19,9 @@ pub(crate) const DEFAULT_REQUESTS: u64 = 20_000;
 pub const MIN_REQUESTS: u64 = 100;
 /// The largest allowed number of simulated requests per service.
 pub const MAX_REQUESTS: u64 = 1_000_000_000;
-/// The largest number of requests per service for which the simulator by default stores every
-/// response time, in 8 bytes each. With more requests, it counts response times in the bins of a
-/// histogram.
+/// The largest value of a scenario's field `requests` for which the simulator by default stores
+/// every response time, in 8 bytes each. With more requests, it counts response times in the bins
+/// of a histogram.
 pub const EXACT_REQUESTS: u64 = 10_000_000;
 /// The largest number of single requests (samples) that results list, over all services, systems,
 /// seeds and chips. Each sample takes 88 bytes in the simulator and 104 bytes in the table of

@@ -78,7 +78,8 @@ impl Times {
 choices! {
     /// The source of the times of operations on a core.
     CostSource {
-        /// Measurements of software on real bytes on this machine.
+        /// Measurements of software on real bytes on this machine, which a recording in the
+        /// scenario must contain.
         Measured = "measured",
         /// The shares of time that the paper prints, scaled by the time of a TCP operation.
         Paper = "paper",
@@ -104,7 +105,8 @@ choices! {
 pub enum Costs {
     /// The shares of time that the paper prints.
     Paper,
-    /// Measurements of software on real bytes on this machine, before the simulation.
+    /// Measurements of software on real bytes on this machine, before the simulation. The recording
+    /// in the scenario must contain them.
     Measured,
     /// The recording that the scenario contains.
     Recording,

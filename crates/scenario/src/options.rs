@@ -6,18 +6,18 @@ use accelflow_parameters::Refusal;
 /// threads and memory, and what results contain.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RunOptions {
-    /// The number of threads that run simulations; by default 1.
+    /// The number of threads that run simulations; by default 1. 0 counts as 1.
     pub threads: usize,
     /// The fraction of each service's response times that results list one by one, from 0 (the
     /// default) to 1. Results list the longest ones.
     pub tail_share: f64,
-    /// The largest number of requests (samples) per service and system that results list one by
-    /// one; by default 0. [`crate::Checked::check_samples`] checks that all samples fit into
+    /// The largest number of requests (samples) per service, system and chip that results list one
+    /// by one; by default 0. [`crate::Checked::check_samples`] checks that all samples fit into
     /// memory.
     pub samples: u64,
     /// Whether each response time is stored, for exact percentiles, instead of being counted in
-    /// bins. `None`, the default, means true for up to [`crate::EXACT_REQUESTS`] requests per
-    /// service.
+    /// bins. `None`, the default, means true if the scenario's field `requests` is at most
+    /// [`crate::EXACT_REQUESTS`].
     pub exact: Option<bool>,
     /// The largest number of intervals of simulated time for which results list the servers'
     /// utilization, at most [`MAX_USE_INTERVALS`]. Below 2 (by default 0), results do not list the

@@ -37,7 +37,8 @@ pub struct Resolved {
     /// The arrival process of requests: one for all services, or each service's own in the
     /// workload.
     pub arrivals: OrOwn<Arrivals>,
-    /// The mean request rate over the services of the workload, in requests per second.
+    /// The mean request rate over the services of the workload, in requests per second. If the
+    /// scenario gives rates by service, it is the mean of these rates.
     pub rate_rps: f64,
     /// How the rates of the services differ: `equal` (they do not), `own` (in proportion to the
     /// rates that the workload states), or the name of a set of rates in the workload. If
@@ -50,12 +51,14 @@ pub struct Resolved {
     /// The source of the facts that branches of traces test.
     #[serde(with = "choice")]
     pub facts: FactSource,
-    /// The number of simulated requests to each service, warm-up included. With `by_rate`, a service
-    /// with the mean rate gets this number, and any other service a number in proportion to its
-    /// rate.
+    /// The number of simulated requests to each service, warm-up included. With `by_rate`, a
+    /// service with the mean rate gets this number, and any other service a number in proportion to
+    /// its rate. If the workload lists arrival times for a service, the list's length limits its
+    /// number.
     pub requests: u64,
     /// The length of the warm-up: the number of first requests to each service that results do not
     /// count. With `by_rate`, the number is in proportion to the service's rate, as in `requests`.
+    /// It is at most a tenth of a list of arrival times in the workload.
     pub warmup_requests: u64,
     /// Whether the number of requests to each service is in proportion to the service's rate. All
     /// services then run for the same simulated time.

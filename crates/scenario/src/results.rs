@@ -12,8 +12,9 @@ use serde_json::{Value, json};
 use crate::run::ScenarioResult;
 
 impl ScenarioResult {
-    /// Returns the longest response times of each service under each system: (index of the system,
-    /// index of the service, times in us, longest first).
+    /// Returns the longest response times of each service under each system: (index in
+    /// [`ScenarioResult::systems`], index of the service in this result, times in us, longest
+    /// first).
     ///
     /// [`RunOptions::tail_share`](crate::RunOptions::tail_share) is the share of the response times
     /// that is returned; if it is 0, there are no items. If response times were counted in bins,

@@ -153,7 +153,8 @@ pub fn allowed(name: &str) -> Option<String> {
 }
 
 /// Returns the fields of a scenario whose values users choose by name, as pairs (field, names to
-/// choose from). The names are in the order in which commands list them.
+/// choose from). The names are in the order in which commands list them. `workload` also allows
+/// workload files, and `rates` the names of other sets of rates that a workload has.
 pub fn choices() -> Vec<(&'static str, Vec<&'static str>)> {
     let names = |field: &Field| match field.2 {
         Kind::Choice(names) => Some((field.0, names())),

@@ -15,8 +15,10 @@ use crate::setup::Setup;
 /// The results of a simulated scenario.
 #[derive(Clone, Debug)]
 pub struct ScenarioResult {
-    /// The results of each system, in the order in which the scenario names the systems. With
-    /// several chips, the results of all systems on the first chip come first, and so on.
+    /// The results of each system, in the order of
+    /// [`Resolved::orchestrators`](crate::Resolved::orchestrators), then those of the additional
+    /// systems of [`Checked::run_beside`]. With several chips, the results of all systems on the
+    /// first chip come first, and so on.
     pub systems: Vec<SystemResult>,
     /// The names of the compared chips; empty if there is only one chip.
     pub chips: Vec<String>,
@@ -91,8 +93,8 @@ impl Checked {
     /// result is `None`.
     ///
     /// # Errors
-    /// [`ScenarioError`] for options out of range, a recording that does not fit the workload, or a
-    /// scenario that the simulator cannot run.
+    /// [`ScenarioError`] for options out of range, a recording that does not fit the workload, the
+    /// profile `measured` without a recording, or a scenario that the simulator cannot run.
     pub fn run_beside(
         &self,
         others: &[&dyn Orchestrator],

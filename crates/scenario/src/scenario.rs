@@ -71,13 +71,15 @@ pub struct Scenario {
     #[schemars(with = "Option<ByName<FactSource>>")]
     pub facts: Option<FactSource>,
     /// The number of simulated requests to each service. With by_rate, a service with the mean rate
-    /// gets this number, and any other service a number in proportion to its rate. Results do not
-    /// count the first requests, the warm-up.
+    /// gets this number, and any other service a number in proportion to its rate. If the workload
+    /// lists arrival times for a service, the list's length limits its number. Results do not count
+    /// the first requests, the warm-up.
     #[schemars(range(min = MIN_REQUESTS, max = MAX_REQUESTS))]
     pub requests: u64,
     /// The length of the warm-up: the number of first requests to each service that results do not
-    /// count. With by_rate, the number is in proportion to the service's rate, as in requests.
-    /// Null: a tenth of the requests.
+    /// count. With by_rate, the number is in proportion to the service's rate, as in requests. It
+    /// is at most a tenth of a list of arrival times in the workload. Null: a tenth of the
+    /// requests.
     #[schemars(range(max = MAX_REQUESTS))]
     pub warmup: Option<u64>,
     /// Whether the number of requests to each service is in proportion to the service's rate. All
@@ -98,7 +100,7 @@ pub struct Scenario {
     pub recorded_times: Option<Times>,
     /// The source of the times that operations take on a core: measurements on this machine
     /// (measured), or the paper's shares of time (paper). Null: the recording if one is given, else
-    /// the workload's default (socialnetwork: measured, other suites: paper).
+    /// the costs that the workload states (socialnetwork: measured), else paper.
     #[serde(with = "choice::open")]
     #[schemars(with = "Option<ByName<CostSource>>")]
     pub profile: Option<CostSource>,
@@ -129,8 +131,8 @@ pub struct Scenario {
         "type": "number", "exclusiveMinimum": 0, "maximum": MAX_SLO_US
     }))]
     pub slo_us: BTreeMap<String, f64>,
-    /// The scheduling policy of the accelerators' input queues. Null: the policy that config sets,
-    /// else fifo.
+    /// The scheduling policy of the accelerators' input queues, for all chips. Null: the policy
+    /// that the chip or config sets, else fifo.
     #[serde(with = "choice::open")]
     #[schemars(with = "Option<ByName<DispatchPolicy>>")]
     pub policy: Option<DispatchPolicy>,
@@ -147,7 +149,7 @@ pub struct Scenario {
     #[schemars(inner(range(max = MAX_PRIORITY)))]
     pub priorities: BTreeMap<String, u8>,
     /// The limits on the traffic of each tenant, by the tenant's ID: one limit, or several in
-    /// different units (traces, bytes, accelerator time).
+    /// different units (operations, bytes, accelerator time).
     pub shaping: BTreeMap<u16, Vec<Limit>>,
 }
 
@@ -155,7 +157,7 @@ pub struct Scenario {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Limit {
-    /// A limit in traces or in bytes, which a token bucket enforces.
+    /// A limit in operations (traces) or in bytes, which a token bucket enforces.
     Registers(Limiter),
     /// A limit in accelerator time, which a token bucket enforces as well.
     Time(TimeLimiter),
@@ -186,9 +188,10 @@ pub struct TimeLimiter {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Limiter {
-    /// What costs a token: each trace, or each byte of the input of a trace's first operation. If a
-    /// tenant has a limit in each of the two units, an input larger than the bucket of the limit in
-    /// bytes is split into segments. Each segment then costs a token of the limit in traces.
+    /// What costs a token: each trace (operations), or each byte of the input of a trace's first
+    /// operation (bytes). An input larger than the bucket of a limit in bytes passes in segments,
+    /// and its trace starts after the last one. If the tenant also has a limit in operations, each
+    /// segment costs a token of that limit.
     #[serde(with = "choice")]
     #[schemars(with = "ByName<Unit>")]
     pub unit: Unit,

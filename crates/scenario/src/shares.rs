@@ -1,5 +1,5 @@
-//! The request rates of single services, and the check that each service's rate and number of requests
-//! are allowed.
+//! The request rates of single services, and the check that each service's rate and number of
+//! requests are allowed.
 
 use accelflow_parameters::{Refusal, number_text, quoted};
 use accelflow_workload::file::Workload;
@@ -95,7 +95,7 @@ fn check_duration(resolved: &Resolved, name: &str, share: f64) -> Result<(), Sce
     }
     let most = (resolved.requests as f64 * (rate_rps * LONGEST_S / requests)).floor();
     let allowed = format!(
-        "must be at most {}, which arrive in 50 days at the rate of {name}, {} a second",
+        "must be at most {}: the requests to {name} then arrive in 50 days, at {} a second",
         number_text(most),
         number_text((rate_rps * 1e6).round() / 1e6)
     );
@@ -124,8 +124,8 @@ fn check_called(
         return Ok(());
     }
     let allowed = format!(
-        "must be simulated together with a service that calls it ({}), or have rate_rps in the \
-         workload: it has no requests of its own",
+        "must be simulated together with a service that calls it ({}), or have a rate in rates_rps \
+         or, without rates_rps, in the workload: it has no requests of its own",
         callers.join(", ")
     );
     Err(Refusal::new("service", quoted(name), allowed).into())

@@ -22,7 +22,8 @@ enum Node<'a> {
 /// Returns the position of the value at the path `keys` in the TOML text `text`: the line, and the
 /// column in characters, both counted from 1. For a field of a table, this is the position of the
 /// field's name. If only the first keys of the path exist in the text, returns the position of the
-/// value to which these keys lead. `None` if even the first key is missing, or if the text is not TOML.
+/// value to which these keys lead. `None` if there are no keys, if even the first key is missing,
+/// or if the text is not TOML.
 pub fn toml_place(text: &str, keys: &[TomlKey]) -> Option<(usize, usize)> {
     let document = Document::parse(text).ok()?;
     let mut node = Node::Table(document.as_table());

@@ -76,8 +76,8 @@ fn source(text: &str) -> Result<Source, ScenarioError> {
 /// name of a suite or the content of a workload file as JSON; `None` searches all suites.
 ///
 /// # Errors
-/// [`ScenarioError`] for an unknown service, an unknown or invalid workload, and a service whose traces
-/// cannot be followed.
+/// [`ScenarioError`] for an unknown service, an unknown or invalid workload, and a service whose
+/// traces cannot be followed.
 pub fn walk_service(name: &str, workload: Option<&str>) -> Result<WalkedService, ScenarioError> {
     let mut services = Vec::new();
     let mut image = memory()?;
@@ -154,8 +154,10 @@ pub fn workload_paths(workload: &str) -> Result<(Image, Vec<Service>), ScenarioE
 
 /// Returns a row for each service of `workload`: its name, and the mean number of a request's
 /// messages that a remote side (a cache, a database or another service) does not answer within
-/// `timeout`. `workload` is the name of a suite or the content of a workload file as JSON. `remote`
-/// is the name of a [`crate::Remote`], which states the times that remote sides take to answer.
+/// `timeout`, if all requests take the most common path. A chain of traces ends with its first
+/// time-out, and a request with the phase of the time-out. `workload` is the name of a suite or the
+/// content of a workload file as JSON. `remote` is the name of a [`crate::Remote`], which states
+/// the times that remote sides take to answer.
 ///
 /// # Errors
 /// [`ScenarioError`] for an unknown or invalid workload, or an unknown name `remote`.

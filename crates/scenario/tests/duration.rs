@@ -25,8 +25,8 @@ fn more_requests_than_arrive_in_fifty_days_are_refused() {
     assert_eq!(rare(4320), Ok(()));
     assert_eq!(
         rare(4321).unwrap_err(),
-        "requests = 4321: must be at most 4320, which arrive in 50 days at the rate of UniqId, 0.001 \
-         a second"
+        "requests = 4321: must be at most 4320: the requests to UniqId then arrive in 50 days, at \
+         0.001 a second"
     );
 }
 

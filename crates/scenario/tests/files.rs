@@ -536,7 +536,8 @@ fn rates_and_requests_that_leave_a_service_without_any_are_refused_by_what_was_g
     assert_eq!(
         refused(alone),
         "service = 'Mail': must be simulated together with a service that calls it (Front), or \
-         have rate_rps in the workload: it has no requests of its own"
+         have a rate in rates_rps or, without rates_rps, in the workload: it has no requests of \
+         its own"
     );
     let fast = Scenario {
         rate_rps: Some(1e9),

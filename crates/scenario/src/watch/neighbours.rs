@@ -37,7 +37,8 @@ pub struct Blame {
 /// The arrival rate of a service just before the arrivals of slow requests and, for comparison,
 /// just before the arrivals of requests around the median. A higher rate before slow requests
 /// points to a burst as their cause. Arrivals count if they are at most
-/// [`Why::window`](super::Why::window) before the arrival of one of these requests.
+/// [`Why::window`](super::Why::window) before the arrival of one of these requests. Only requests
+/// from clients count as arrivals.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Burst {
     /// The index of the service, counted from 0 in the order in which results list services.
@@ -45,8 +46,9 @@ pub struct Burst {
     /// The service's mean arrival rate before requests around the median, and before slow requests,
     /// in requests per second.
     pub rates_rps: [f64; 2],
-    /// The total number of the service's requests that arrived before requests around the median,
-    /// and before slow requests.
+    /// The number of the service's requests that arrived before requests around the median, and
+    /// before slow requests: the sums over the requests of each group, so that an arrival before
+    /// two of them counts twice.
     pub arrivals: [u64; 2],
     /// The service's mean arrival rate over the whole simulation, in requests per second.
     pub mean_rps: f64,

@@ -22,8 +22,8 @@ pub enum Resource {
     Dispatcher(UnitName),
     /// The A-DMA engines, which move data between queues.
     Dma,
-    /// Transfers without an A-DMA engine: notifications of cores, and transfers through queues in
-    /// memory.
+    /// Transfers without an A-DMA engine: notifications of cores, transfers through queues in
+    /// memory, and moves of entries from an overflow area to its queue.
     Ways,
     /// A link of the on-chip network. Holds the index of the link.
     Link(usize),

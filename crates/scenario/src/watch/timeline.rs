@@ -20,7 +20,8 @@ use crate::setup::Setup;
 /// takes about 40 kB of the file, including the activity of the hardware.
 pub const MAX_TIMELINE_REQUESTS: u64 = 10_000;
 
-/// The choice of requests that a timeline shows. A request is shown if it passes all filters.
+/// The choice of requests that a timeline shows. A request from a client is shown if it passes all
+/// filters. Requests that services send to each other are not shown.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TimelineOptions {
     /// The start of the time window, from the start of the simulation. Only requests that arrive in
@@ -30,11 +31,11 @@ pub struct TimelineOptions {
     pub length: Option<Time>,
     /// The names of the services whose requests are shown; all services if empty.
     pub services: Vec<String>,
-    /// The indices of the shown requests, counted from 0 within each service in the order of
-    /// arrival; all requests if empty.
+    /// The indices of the shown requests, counted from 0 among the clients' requests to each
+    /// service in the order of arrival; all requests if empty.
     pub requests: Vec<u64>,
-    /// The largest number of requests shown of each service: the slowest ones that pass the other
-    /// filters. `None` means all requests.
+    /// The largest number of requests shown of each service under each system: the slowest ones
+    /// that pass the other filters. `None` means all requests.
     pub slowest: Option<u64>,
 }
 

@@ -18,7 +18,8 @@ use crate::setup::Setup;
 /// The choice of one request to a service, by index or by response time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Which {
-    /// The request with this index, counted from 0 in the order of arrival, including the warm-up.
+    /// The request with this index, counted from 0 among the clients' requests in the order of
+    /// arrival, including the warm-up.
     Number(u64),
     /// The request whose response time is this percentile of the service's requests after the
     /// warm-up, above 0 and at most 100: 50 is the median and 100 the slowest request.
@@ -46,8 +47,9 @@ impl Checked {
     /// # Errors
     /// [`ScenarioError`] for several systems or chips, an unknown service or request, a percentile
     /// out of range, or a scenario that the simulator cannot run. A percentile is also refused if
-    /// all services together have more than [`MAX_SAMPLES`](crate::MAX_SAMPLES) requests, since
-    /// the first simulation stores the response time of each request.
+    /// no client's request to the service has an answer after the warm-up, and if all services
+    /// together have more than [`MAX_SAMPLES`](crate::MAX_SAMPLES) requests after the warm-up,
+    /// since the first simulation stores the response time of each request.
     pub fn watch(
         &self,
         service: &str,

@@ -13,8 +13,8 @@ pub struct Waterfall {
     /// The index of the request's service, counted from 0 in the order in which results list
     /// services.
     pub service: usize,
-    /// The index of the request, counted from 0 among the requests to its service in the order of
-    /// arrival.
+    /// The index of the request, counted from 0 among the clients' requests to its service in the
+    /// order of arrival.
     pub request: u64,
     /// The index of the server that served the request, counted from 0.
     pub server: usize,
@@ -49,12 +49,14 @@ pub struct Segment {
     /// The resource that works on the request, or for which the request waits.
     pub at: Resource,
     /// An identifier that distinguishes traces of the request that run at the same time; `None` for
-    /// application logic.
+    /// a core's task of application logic, for the wait before this task, and for time at the
+    /// client.
     pub job: Option<u32>,
-    /// The address of the trace that the piece belongs to; `None` for application logic.
+    /// The address of the trace that the piece belongs to; `None` where `job` is `None`.
     pub trace: Option<AtmAddress>,
-    /// Whether the response waited for this piece, so that it is on the critical path. Critical
-    /// pieces follow each other without gaps from the arrival to the response.
+    /// Whether the end of the request, with or without a response, waited for this piece, so that
+    /// it is on the critical path. Critical pieces follow each other without gaps from the arrival
+    /// to the end.
     pub critical: bool,
 }
 

@@ -72,7 +72,8 @@ impl Checked {
     /// # Errors
     /// [`ScenarioError`] for several systems or chips, an unknown service, a percentile that is out
     /// of range or has too few requests around it, more than [`MAX_SAMPLES`](crate::MAX_SAMPLES)
-    /// requests to all services together, or a scenario that the simulator cannot run.
+    /// requests to all services together after the warm-up, or a scenario that the simulator cannot
+    /// run.
     pub fn why(
         &self,
         options: &WhyOptions,
