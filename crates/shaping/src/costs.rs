@@ -12,8 +12,8 @@ const CLASSES: usize = 65;
 /// two), the predictor keeps a moving mean of measured times.
 ///
 /// A size class without measurements is predicted from the nearest smaller class with measurements,
-/// scaled in proportion to the size. If no smaller class has measurements, the mean of the nearest
-/// larger class is used unchanged, since part of the time is the same for all sizes.
+/// scaled by the ratio of the two powers of two. If no smaller class has measurements, the mean of
+/// the nearest larger class is used unchanged, since part of the time is the same for all sizes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CostTable {
     /// In picoseconds.

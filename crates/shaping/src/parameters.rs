@@ -6,7 +6,8 @@ use accelflow_units::Time;
 use crate::registers::Registers;
 use crate::timing::{Clock, Timing};
 
-/// The parameters of the traffic shaper: every constant that is not an input, with its source.
+/// The parameters of the traffic shaper, with their sources: the clock and the latencies in
+/// [`Timing`], and every constant.
 pub const PARAMETERS: Table<Timing> = Table::new(&[&[
     Row {
         parameter: Parameter {

@@ -102,7 +102,8 @@ impl Shaper {
 
     /// Writes the registers of the token bucket for a flow's first limit at the time `at`. Returns
     /// the time at which the registers take effect: the beginning of the first clock cycle at or
-    /// after the end of the reconfiguration time ([`Timing::reconfiguration`]).
+    /// after the end of the reconfiguration time ([`Timing::reconfiguration`]) in which no segment
+    /// has passed yet.
     ///
     /// # Errors
     /// [`ShapingError::SegmentNeverPasses`] or [`ShapingError::MessageNeverPasses`] if a segment or
@@ -168,7 +169,8 @@ impl Shaper {
     }
 
     /// Returns the number of messages in a flow's queue as of the latest offer, register write, or
-    /// [`Shaper::poll`] that returned `None`.
+    /// [`Shaper::poll`] that returned `None`. After a `poll` that returned a segment, messages that
+    /// have passed since may still count.
     ///
     /// # Errors
     /// [`ShapingError::UnknownFlow`].

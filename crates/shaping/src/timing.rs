@@ -8,7 +8,7 @@ use crate::limits::CLOCK_MAX_HZ;
 /// A clock that converts between clock cycles and times. Cycle 0 begins at time zero.
 ///
 /// The beginning of each cycle is rounded up to a whole picosecond. Different cycles begin at
-/// different times, unless a cycle is shorter than a picosecond.
+/// different times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Clock(Frequency);
 

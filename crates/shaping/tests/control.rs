@@ -82,7 +82,7 @@ fn a_promised_latency_bounds_what_else_may_be_promised() {
     let refused = plane.promise(0, within(slo, 0.99, 400)).unwrap_err();
     assert_eq!(
         refused.to_string(),
-        "tenant 'a': latency of 99 % of the requests = 400 us: must be at least 460.517018 us, \
+        "tenant 'a': latency of 99 % of the requests = 400 us: must be more than 460.517018 us, \
          their latency on idle accelerators",
     );
     // Within twice that at half load.

@@ -12,7 +12,8 @@ use super::numbers::{
     TRICKLE,
 };
 
-/// The parameters of the control plane: every constant that is not an input, with its source.
+/// The parameters of the control plane, with their sources: the settings that have a default, and
+/// every constant.
 ///
 /// ARCUS prints the algorithm of the control plane (Algorithm 1), but gives only one constant of
 /// the algorithm, the variance.

@@ -1,5 +1,5 @@
-//! The admission of promises, and ARCUS's Algorithm 1, which checks promises and adjusts the rates of
-//! tenants' traffic shapers.
+//! The admission of promises, and ARCUS's Algorithm 1, which checks promises and adjusts the rates
+//! of tenants' traffic shapers.
 
 use accelflow_units::Time;
 
@@ -140,9 +140,9 @@ impl ControlPlane {
     ///
     /// # Errors
     /// [`ControlError::OutOfRange`] for a value of `slo` out of range,
-    /// [`ControlError::LatencyImpossible`] for a latency that even idle accelerators cannot give,
+    /// [`ControlError::LatencyImpossible`] for a latency that at most idle accelerators can give,
     /// and [`ControlError::NotAdmitted`], with the remaining capacity, if the promise does not fit.
-    /// The tenant then keeps its current promise.
+    /// After an error, the tenant keeps its current promise.
     ///
     /// # Panics
     /// If there is no tenant with the index `tenant`.

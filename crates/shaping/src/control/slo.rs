@@ -20,7 +20,7 @@ pub struct LatencySlo {
 impl LatencySlo {
     /// Returns the largest utilization (1 is the whole capacity) at which the promised latency is
     /// predicted to hold, for requests whose accelerator time is `time`. The result is 0 or less if
-    /// the latency cannot hold at any utilization. The model is a separate M/M/1 queue for each
+    /// the latency holds at no utilization above 0. The model is a separate M/M/1 queue for each
     /// core that does the work of an accelerator, with exponentially distributed latencies.
     pub fn most_used(self, time: Time) -> f64 {
         1.0 - self.alone(time).as_ps() as f64 / self.within.as_ps() as f64
@@ -42,8 +42,8 @@ pub struct Slo {
     /// to 10 s.
     pub time: Time,
     /// The message size from which `time` was predicted; `None` if `time` was given directly. With
-    /// a size, `time` follows the measured times of messages of this size, but never falls below
-    /// its value at admission.
+    /// a size, `time` follows the measured times of messages of this size, as long as the capacity
+    /// suffices, but never falls below its value at admission.
     pub size: Option<Bytes>,
     /// The share of periods in which the promised rate must be met, from 0.5 to below 1.
     pub periods: f64,
@@ -147,7 +147,7 @@ pub enum ControlError {
         time: Time,
         /// The accelerator time that the promise needs, in seconds per second.
         asked: f64,
-        /// The accelerator time that is not yet promised, in seconds per second.
+        /// The accelerator time that is not promised to other tenants, in seconds per second.
         left: f64,
         /// The largest rate that would be admitted, in requests per second, rounded down.
         left_requests_per_s: f64,
@@ -157,9 +157,9 @@ pub enum ControlError {
         /// What limits the accelerator time that may be promised in total.
         limit: Limit,
     },
-    /// The requested latency is impossible even on idle accelerators.
+    /// The requested latency is impossible, or possible only on idle accelerators.
     #[error(
-        "tenant '{tenant}': latency of {} of the requests = {} us: must be at least {} us, their \
+        "tenant '{tenant}': latency of {} of the requests = {} us: must be more than {} us, their \
          latency on idle accelerators",
         percent(.latency.quantile), .latency.within.as_us_f64(), .alone.as_us_f64()
     )]
@@ -168,8 +168,8 @@ pub enum ControlError {
         tenant: String,
         /// The latency that was to be promised.
         latency: LatencySlo,
-        /// The time within which the same share of requests is answered on idle accelerators: the
-        /// shortest latency that could be promised.
+        /// The time within which the same share of requests is answered on idle accelerators. Only
+        /// a longer latency could be promised.
         alone: Time,
     },
     /// A value of a promise is out of its range.

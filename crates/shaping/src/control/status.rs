@@ -56,8 +56,8 @@ pub struct Counters {
 pub struct TenantStatus {
     /// The name of the tenant.
     pub name: String,
-    /// The promise to the tenant, with the currently measured time of a request; `None` for a
-    /// tenant that shares the remaining capacity.
+    /// The promise to the tenant; `None` for a tenant that shares the remaining capacity. In a
+    /// promise with a message size, the time of a request is the current one ([`Slo::size`]).
     pub slo: Option<Slo>,
     /// The rate that the tenant's traffic shaper allows, in seconds of accelerator time per second.
     pub shaped: f64,
