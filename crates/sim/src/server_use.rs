@@ -9,8 +9,7 @@ use crate::stats::Used;
 pub struct ServerUse {
     /// The names of the services on the server that have a load or are called.
     pub services: Vec<String>,
-    /// The utilization in successive intervals of time, from the start of the simulation to the
-    /// last arrival.
+    /// The utilization in successive intervals of time, from the first arrival to about the last.
     pub intervals: Vec<Used>,
 }
 

@@ -12,8 +12,8 @@ use accelflow_units::{Bytes, Time};
 /// [`Fallback::Nack`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Fallback {
-    /// The input queue of the trace's first accelerator was full at each of the core's attempts to
-    /// enqueue the trace.
+    /// The input queue of the trace's first accelerator, or the central manager's queue, was full
+    /// at each of the core's attempts to enqueue the trace.
     EnqueueDenied,
     /// The input queue and the overflow area of the next accelerator were full, or the queue and
     /// the overflow area of the central manager.
@@ -23,7 +23,8 @@ pub enum Fallback {
     CoreSooner,
     /// An exception stopped the operation, and the accelerator could not continue.
     Exception,
-    /// A message for which the trace waited did not arrive in time, and the core ended the request.
+    /// A message for which the trace waited did not arrive in time. The core ended the request,
+    /// unless it already had its response or the chain was detached.
     TimedOut,
     /// The chip does not have the next accelerator.
     NoAccelerator,
@@ -68,11 +69,12 @@ impl Fallback {
 pub enum Part {
     /// Application logic, its context switches, and traces that cores execute in software.
     Cpu,
-    /// Operations on processing elements: load, compute, write back.
+    /// Operations on processing elements: preparation of the element, load, compute, write back.
     Accelerator,
     /// Work of output dispatchers, including waits in their queues.
     Dispatcher,
-    /// Work of the central hardware manager, including waits in the manager's queue.
+    /// Work of the central hardware manager, including waits until it has time. Waits of operations
+    /// in its queue for elements count as [`Part::Queueing`].
     Manager,
     /// Orchestration on cores: interrupts, exceptions, decisions, starts of chains, and notices
     /// that traces have ended. A wait in a core's queue for a decision is included.
@@ -115,8 +117,8 @@ impl Part {
     }
 }
 
-/// The response time of one request, broken down by kind of work or wait ([`Part`]). Of chains of
-/// operations that ran in parallel, only the chain that ended last counts.
+/// The response time of one request, broken down by kind of work or wait ([`Part`]). Of work that
+/// ran in parallel, only that for which the response waited counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Breakdown([Time; Part::ALL.len()]);
 
@@ -290,13 +292,14 @@ impl ServiceStats {
 }
 
 /// The statistics of the requests that other services sent to one service, over the whole run
-/// unless stated otherwise. Such a request belongs to the warm-up if it was caused by a client's
-/// request that belongs to the warm-up.
+/// unless stated otherwise. Such a request belongs to the warm-up, or to the additional requests of
+/// [`Load::requests`](crate::Load::requests), if the client's request that caused it does.
 #[derive(Clone, Debug, Default)]
 pub struct CalledStats {
     /// Number of requests from other services that arrived.
     pub arrived: u64,
-    /// Number of requests from other services that arrived and do not belong to the warm-up.
+    /// Number of requests from other services that arrived and belong neither to the warm-up nor to
+    /// the additional requests.
     pub counted: u64,
     /// Number of requests from other services that were answered with a response, errors included.
     pub completed: u64,
@@ -337,7 +340,8 @@ pub struct AccelStats {
     /// Utilization of the processing elements in the measured window, 0 to 1.
     pub utilization: f64,
     /// Share of the measured window in which at least one processing element of an instance was
-    /// busy, averaged over the instances: 0 to 1.
+    /// busy, averaged over the instances: 0 to 1. If tenants reserve shares of the instances, the
+    /// mean is over the shares, weighted by their numbers of elements.
     pub any_busy: f64,
     /// Utilization of the output dispatchers in the measured window, 0 to 1. The parameter
     /// `dispatcher.busy` states when a dispatcher counts as busy.
@@ -391,10 +395,11 @@ pub struct Saturation {
     /// is `manager's queue` if the central manager's queue turned operations away and the resource
     /// was busy for less than half of the window.
     pub cause: String,
-    /// Utilization of the limiting resource in the measured window, 0 to 1.
+    /// Utilization of the limiting resource in the measured window, 0 to 1. For `manager's queue`,
+    /// it is 1; for `tenant limit`, it is 1 if the number of waiting traces has grown, else 0.
     pub utilization: f64,
-    /// Number of tasks, operations or transfers that waited for the limiting resource at the
-    /// beginning and at the end of the measured window.
+    /// Number of tasks, operations, transfers or traces that waited for the limiting resource at
+    /// the beginning and at the end of the measured window.
     pub waiting: (usize, usize),
     /// Number of operations that the limiting resource turned away in the measured window because
     /// queues were full; 0 unless the resource is an accelerator or the manager's queue. Operations
@@ -414,7 +419,8 @@ pub struct Totals {
     /// Number of operations of each accelerator type that cores executed, indexed by
     /// [`Accel::index`].
     pub on_cores: [u64; Accel::MOST],
-    /// Time to load, compute and write back, summed over all operations on processing elements.
+    /// Time to prepare the element, load, compute and write back, summed over all operations on
+    /// processing elements.
     pub element_work: Time,
     /// Busy time of processing elements, summed over all processing elements.
     pub element_busy: Time,
@@ -529,8 +535,8 @@ pub struct SimulationResult {
     pub events: u64,
     /// Sums over the whole run, for checks of conservation laws.
     pub totals: Totals,
-    /// The utilization of the server in successive intervals of time, from the start of the
-    /// simulation to the last arrival; empty if [`crate::Watch::use_intervals`] is below 2.
+    /// The utilization of the server in successive intervals of time, from the first arrival to
+    /// about the last; empty if [`crate::Watch::use_intervals`] is below 2.
     pub used: Vec<Used>,
 }
 

@@ -5,14 +5,16 @@ use accelflow_units::Time;
 
 use super::activity::{Activity, ServerShape};
 
-/// A receiver of the events of a simulation, in the order of simulated time.
+/// A receiver of the events of a simulation, in the order of simulated time. In
+/// [`compare::observe`](crate::compare::observe), groups of servers that have nothing to do with
+/// each other are simulated one after the other, and each begins at time 0.
 pub trait Observer {
     /// Receives an event of a request, when it happens.
     fn see(&mut self, seen: &Seen);
 
     /// Receives a description of a server's hardware, if [`Observer::follows_hardware`] returns
     /// `true`. The method is called once for each simulated server, before the first event of any
-    /// server.
+    /// server that is simulated together with it.
     fn begin(&mut self, _server: &ServerShape) {}
 
     /// Returns whether the observer also follows the hardware: [`Observer::begin`] and
@@ -45,12 +47,13 @@ pub struct Seen {
 /// The kinds of events of a simulated request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RequestEvent {
-    /// The request has arrived from a client.
+    /// The request has arrived from a client. Time at the client that a recording states comes
+    /// after this event.
     Arrived,
     /// The request has arrived from another service. An earlier [`RequestEvent::Called`] of the
     /// calling request has stated the ID of the request that has now arrived.
     Invoked,
-    /// A phase of application logic, which took this core time, has ended.
+    /// A phase of application logic, which took this core time without context switches, has ended.
     Application(Time),
     /// The request has sent a message, and waits for the answer.
     Sent(Awaited),
@@ -65,15 +68,17 @@ pub enum RequestEvent {
     /// The answer for which the request waited has arrived.
     Answered(Awaited),
     /// The answer for which the request waited has not arrived in time
-    /// ([`TcpConfig::timeout`](crate::config::TcpConfig::timeout)). If the request has no response
-    /// yet, [`RequestEvent::Terminated`] follows when the request's core learns of the time-out.
+    /// ([`TcpConfig::timeout`](crate::config::TcpConfig::timeout)). [`RequestEvent::Terminated`]
+    /// follows when the request's core learns of the time-out, unless the request has had its
+    /// response or has been terminated before.
     TimedOut(Awaited),
     /// The request was answered with a response.
     Responded {
         /// Whether the response is an error.
         error: bool,
-        /// Index, within the request's current phase, of the chain that has sent the response;
-        /// `None` if the request is answered at the end of a last phase that sends no message.
+        /// Index, within the request's current phase, of the chain that has sent the response, or
+        /// whose last allowed attempt has failed; `None` if the request is answered at the end of a
+        /// last phase that sends no message.
         chain: Option<usize>,
     },
     /// The request has ended without a response, because a message did not arrive in time or was

@@ -13,13 +13,14 @@ use crate::plan::Plan;
 /// The limits on a tenant's traffic. By default there is no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
-    /// ARCUS's traffic shaper, which limits the rate of the tenant's traces or of their input
-    /// bytes; `None` for no limit.
+    /// ARCUS's traffic shaper, which limits the rate of the tenant's traces, of their input bytes,
+    /// or of both; `None` for no limit.
     pub flow: Option<FlowConfig>,
     /// A limit on accelerator time, as a token bucket; `None` for no limit. One token pays for one
-    /// nanosecond of an operation on an idle processing element. A trace starts once the bucket has
-    /// tokens for its predicted time, learned from earlier traces with inputs of similar size. When
-    /// the trace ends, it pays for time beyond the prediction or returns unused tokens.
+    /// nanosecond of an operation on an idle processing element. A trace starts once it has paid
+    /// for its predicted time, learned from earlier traces with inputs of similar size; it pays
+    /// tokens as they come. When the trace ends, it pays for time beyond the prediction or returns
+    /// unused tokens.
     pub time: Option<Registers>,
 }
 
@@ -33,9 +34,10 @@ pub struct Load {
     pub arrivals: ArrivalProcess,
     /// Number of requests of the load: the warm-up and the requests that statistics cover. When all
     /// of them have arrived, the arrival process continues, so that the load stays the same until
-    /// the requests of all other loads have arrived. If the process is a list of times
-    /// ([`ArrivalProcess::Trace`]), it ends after the last time. Only statistics that are stated to
-    /// cover the whole run include these additional requests.
+    /// the requests of all other loads have arrived. Only statistics that are stated to cover the
+    /// whole run include these additional requests. If the process is a list of times
+    /// ([`ArrivalProcess::Trace`]), it ends after the last time; a shorter list than `requests`
+    /// limits the number of requests.
     pub requests: u64,
     /// Number of requests at the beginning that form the warm-up; less than `requests`. Only
     /// statistics that are stated to cover the whole run include these requests.
@@ -47,7 +49,8 @@ pub struct Load {
     /// value go first.
     pub priority: u8,
     /// The SLO, the longest acceptable response time (AccelFlow, section IV.C); `None` for no SLO.
-    /// Deadlines of operations are derived from the SLO, and violations are counted.
+    /// Deadlines of operations are derived from the SLO if the policy of the input queues uses
+    /// deadlines, and violations are counted.
     pub slo: Option<Time>,
     /// The limits on the traffic of the tenant, which may delay the start of its traces. All loads
     /// of a tenant must have the same limits.
@@ -98,8 +101,7 @@ impl Load {
         Load { tenant, ..self }
     }
 
-    /// Returns the load with `priority` as the priority of its requests. Requests with a higher
-    /// value go first.
+    /// Returns the load with `priority` as the priority of its requests ([`Load::priority`]).
     pub fn at_priority(self, priority: u8) -> Load {
         Load { priority, ..self }
     }
@@ -180,7 +182,8 @@ pub struct Watch {
     /// Whether the simulation must end early. Another thread sets this to `true`.
     pub stop: AtomicBool,
     /// Approximate number of requests that have ended, including the warm-up. The simulation
-    /// updates this number every few milliseconds of real time.
+    /// updates this number after every 2,048 events, usually within a few milliseconds of real
+    /// time.
     pub ended: AtomicU64,
     /// The largest number of time intervals for which utilization is recorded
     /// ([`crate::stats::SimulationResult::used`]), rounded down to an even number. Below 2, none is

@@ -27,8 +27,8 @@ pub struct ServerResult {
 /// Simulates one server until every request has ended, and returns the server's statistics.
 ///
 /// # Errors
-/// [`SimError`] for an invalid server, plan or load, for services on several servers, and if a
-/// user-written orchestrator fails.
+/// [`SimError`] for an invalid server, plan or load, for services on several servers, if a
+/// user-written orchestrator fails, and if the simulated time reaches 53 days.
 pub fn simulate(run: &Run<'_>) -> Result<SimulationResult, SimError> {
     let config = checked(run.config)?;
     let (server, loads) = only_server(run)?;
@@ -114,7 +114,8 @@ pub fn simulate_logged(run: &Run<'_>) -> Result<(SimulationResult, Vec<Operated>
 /// load in `run`, and of the services that they call. All servers have the parameters `run.config`.
 ///
 /// # Errors
-/// [`SimError`] for an invalid server, plan or load, and if a user-written orchestrator fails.
+/// [`SimError`] for an invalid server, plan or load, if a user-written orchestrator fails, and if
+/// the simulated time reaches 53 days.
 pub fn simulate_servers(run: &Run<'_>) -> Result<Vec<ServerResult>, SimError> {
     simulate_all(run, None)
 }

@@ -65,12 +65,13 @@ struct Source {
 pub(crate) struct Arrival {
     /// Index of the service that receives the request.
     pub service: u16,
-    /// Whether statistics include the request: true if it arrives after the warm-up and is among
-    /// the counted requests of its load ([`Load::requests`]).
+    /// Whether statistics include the request: true if it, or the client's request that caused it,
+    /// arrives after the warm-up and is among the counted requests of its load
+    /// ([`Load::requests`]).
     pub measured: bool,
     /// ID of the tenant that sends the request.
     pub tenant: u16,
-    /// Priority of the request; requests with a higher value go first.
+    /// Priority of the request in queues that are ordered by priority; a higher value goes first.
     pub priority: u8,
     /// The time when the response is due; [`Time::MAX`] without an SLO.
     pub due: Time,

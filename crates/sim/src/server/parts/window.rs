@@ -31,7 +31,9 @@ pub(crate) struct Busy {
     pub links: Carried,
     /// For each accelerator type, two times since the start of the run: the busy time of all
     /// processing elements together, and the time for which any element of an instance was busy,
-    /// summed over the instances. Indexed by [`Accel::index`].
+    /// summed over the instances. If tenants reserve shares of the instances, the second time is
+    /// the sum over the shares, each multiplied by its number of elements. Indexed by
+    /// [`Accel::index`].
     pub accelerators: [(Time, Time); Accel::MOST],
     /// Busy time of all output dispatchers of each accelerator type together, since the start of
     /// the run; indexed by [`Accel::index`].

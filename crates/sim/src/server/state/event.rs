@@ -84,7 +84,7 @@ pub(crate) struct Transfer {
     /// The destination of the transfer.
     pub kind: TransferKind,
     /// The accelerator whose entry of the output queue becomes free when the transfer ends; `None`
-    /// for data from memory.
+    /// for data from a core, from memory or from the central queue.
     pub source: Option<Unit>,
 }
 
@@ -114,7 +114,7 @@ pub(crate) enum TransferKind {
 pub(crate) struct Start {
     /// Index of the trace's execution in the table of executions.
     pub job: JobId,
-    /// What starts the trace: a core's Enqueue, a client's message, or an answer.
+    /// What starts the trace: a core's Enqueue, the message of a request, or an answer.
     pub by: By,
 }
 
@@ -123,7 +123,7 @@ pub(crate) struct Start {
 pub(crate) enum By {
     /// A core's Enqueue.
     Enqueue,
-    /// A message from a client.
+    /// The message of a request, from a client or from another service.
     Message,
     /// The message that the trace has waited for.
     Answer,

@@ -22,7 +22,8 @@ pub(crate) struct Job {
     pub request: RequestId,
     /// The tenant and the service of the request.
     pub owner: Owner,
-    /// The priority of the request that the trace belongs to; a higher value goes first.
+    /// The priority of the request that the trace belongs to, in queues that are ordered by
+    /// priority; a higher value goes first.
     pub priority: u8,
     /// Index, in the service's path, of the phase that the trace belongs to.
     pub phase: u16,
@@ -43,7 +44,8 @@ pub(crate) struct Job {
     /// What the trace does after the current operation.
     pub next_step: NextStep,
     /// The orchestrator's decision about the last completed operation: how long dispatcher, manager
-    /// and core are busy with the operation's completion.
+    /// and core are busy with the operation's completion. If `alone` is true, only the dispatcher's
+    /// time is valid.
     pub decision: Decision,
     /// Whether the output dispatcher handles the last completed operation alone, without manager
     /// and core.

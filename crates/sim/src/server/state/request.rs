@@ -35,17 +35,18 @@ pub(crate) struct Request {
     /// Whether statistics include the request: true if it, or the client's request that caused it,
     /// arrived after the warm-up and is among the counted requests of its load.
     pub measured: bool,
-    /// Whether the response has been sent.
+    /// Whether the response has been sent, or the request has been terminated without one; always
+    /// true if `is_part` is true.
     pub responded: bool,
     /// Whether this value stands for a detached chain of a request instead of the request itself.
     /// Neither the request's phase nor its response waits for a detached chain.
     pub is_part: bool,
-    /// Whether a time-out or an error has ended the request: running executions finish, but no new
-    /// executions start.
+    /// Whether a time-out, a refused message or an error has ended the request: chains in flight
+    /// finish, but no further phase and no further attempt starts.
     pub terminated: bool,
     /// Index of the tenant among those of the server.
     pub tenant: u16,
-    /// Priority of the request; requests with a higher value go first.
+    /// Priority of the request in queues that are ordered by priority; a higher value goes first.
     pub priority: u8,
     /// The time when the response is due; [`Time::MAX`] without an SLO.
     pub due: Time,
@@ -53,7 +54,8 @@ pub(crate) struct Request {
     pub tcp: u8,
     /// The time since the request's arrival, broken down by kind of work or wait.
     pub path: Path,
-    /// Core time of the current task of application logic, including the context switch.
+    /// Core time of the current task of application logic, including context switches and the time
+    /// from `cold`.
     pub cpu: Time,
     /// Additional core time of the next application logic, because the core last ran another
     /// service's code.
