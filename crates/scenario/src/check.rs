@@ -51,8 +51,9 @@ impl Scenario {
         Ok(serde_json::to_string_pretty(self)? + "\n")
     }
 
-    /// Checks each field of the scenario and whether the fields fit each other. Returns the
-    /// scenario with every default filled in.
+    /// Checks each field of the scenario and whether the fields fit each other, except the content
+    /// of a recording, which a simulation checks. Returns the scenario with every default filled
+    /// in.
     ///
     /// # Errors
     /// [`ScenarioError`] for the first field with a value that is not allowed. The error names the

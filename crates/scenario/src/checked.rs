@@ -10,7 +10,8 @@ use accelflow_workload::services::Service;
 use crate::resolved::Resolved;
 use crate::scenario::Scenario;
 
-/// A scenario that has passed [`crate::Scenario::check`] and can be simulated.
+/// A scenario that has passed [`crate::Scenario::check`] and can be simulated. A simulation checks
+/// the recording; with the profile `measured`, the scenario must have one.
 pub struct Checked {
     pub(crate) scenario: Scenario,
     pub(crate) resolved: Resolved,

@@ -42,7 +42,7 @@ pub(crate) fn deserialize<'de, T: Choice, D: Deserializer<'de>>(from: D) -> Resu
 pub enum OrOwn<T> {
     /// The contained value, for all services.
     Chosen(T),
-    /// For each service, the value in the workload file.
+    /// For each service, the value in the workload file; the default for a service without one.
     Own,
 }
 

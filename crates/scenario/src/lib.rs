@@ -3,7 +3,8 @@
 //! A [`Scenario`] is plain data with the schema name [`SCHEMA`]. It is read from JSON
 //! ([`Scenario::from_json`]), written as JSON, and described by a JSON Schema ([`json_schema`]).
 //! [`Scenario::check`] refuses values that are not allowed. It returns a [`Checked`] scenario with
-//! every default filled in, which has a stable hash and can be simulated.
+//! every default filled in, which has a stable hash and can be simulated. The default workload,
+//! SocialNetwork, has measured costs, so a simulation needs a recording or the profile `paper`.
 //!
 //! ```text
 //! JSON -- Scenario::from_json --> Scenario -- check --> Checked -- run --> ScenarioResult

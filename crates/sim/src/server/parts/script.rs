@@ -1,6 +1,6 @@
-//! Chains of traces, compiled before a run. The compiled form consists of legs. A leg states what an
-//! output dispatcher reads from one position of a chain up to the next operation. What depends on
-//! randomly drawn facts is not compiled.
+//! Chains of traces, compiled before a run. The compiled form consists of legs. A leg states what
+//! an output dispatcher reads from one position of a chain up to the next operation. What depends
+//! on randomly drawn facts is not compiled.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -42,7 +42,7 @@ pub(crate) struct Leg {
     /// Whether the next operation receives a message.
     pub receives: bool,
     /// The core time of the next operation as a function of the message's size. `None` if there is
-    /// no next operation, or if its core time depends on more than this size.
+    /// no next operation, if its core time is drawn at random, or if its payload was recorded.
     pub law: Option<Law>,
     /// The accelerator of the previous operation. `None` at the start of a trace, in an arm of a
     /// fork, after a join, and if several accelerators may come before.
