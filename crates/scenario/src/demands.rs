@@ -53,7 +53,8 @@ pub struct ServiceDemand {
     pub started_chains: f64,
     /// The mean number of a request's attempts of chains that follow a failed attempt.
     pub repeated: f64,
-    /// The mean number of a request's waits for messages that follow an operation on an accelerator.
+    /// The mean number of times that a trace of a request waits for a message after an operation on
+    /// an accelerator.
     pub parked: f64,
     /// The mean number of a request's chains whose last operation is on an accelerator.
     pub ended: f64,
@@ -119,8 +120,8 @@ pub struct ChainDemand {
     pub core_ns: f64,
     /// The total time of those operations that accelerators execute, in ns.
     pub accelerator_ns: f64,
-    /// The number of the chain's operations that a core executes since the chip lacks their
-    /// accelerators, as in [`OperationDemand::on_core`].
+    /// The number of the chain's operations that a core executes because the chip lacks an
+    /// accelerator, as in [`OperationDemand::on_core`].
     pub on_core: f64,
     /// The part of `core_ns` that belongs to the operations counted in `on_core`.
     pub on_core_ns: f64,

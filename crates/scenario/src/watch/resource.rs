@@ -35,7 +35,8 @@ pub enum Resource {
     CentralOverflow,
     /// The limits on a tenant's traffic, for which requests wait.
     Tenant,
-    /// Remote sides that are not simulated: caches, databases and other servers.
+    /// Remote sides that are not simulated: caches, databases, other servers and clients. Pauses
+    /// before repeated attempts and messages count here, too.
     Remote,
     /// A simulated service whose answer requests await. Holds the index of the service, counted
     /// from 0 in the order in which results list services.
