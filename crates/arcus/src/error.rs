@@ -16,7 +16,7 @@ pub enum PlatformError {
         allowed: &'static str,
     },
     /// A flow refers to a part of the platform or to another flow by an index that does not exist,
-    /// or a control plane changes a flow that does not exist.
+    /// or a control plane removes or re-routes a flow that does not exist.
     #[error(
         "flow {flow}: index of the {part} = {number}: must be below {count}; indices begin at 0"
     )]
@@ -77,7 +77,8 @@ pub enum PlatformError {
         name: String,
         /// The unknown accelerator name that the flow asks for.
         accelerator: String,
-        /// The names of the platform's accelerators, separated by commas.
+        /// The names of the platform's accelerators, and `storage` if the platform has SSDs,
+        /// separated by commas.
         known: String,
     },
     /// A flow names the storage instead of an accelerator, but its path needs an accelerator.
@@ -108,7 +109,7 @@ pub enum PlatformError {
     /// No registered flow has this name.
     #[error("flow = '{0}': must be the name of a registered flow")]
     UnknownFlow(String),
-    /// The traffic shaper refuses a setting.
+    /// The traffic shaper refuses a setting or a message.
     #[error(transparent)]
     Shaping(#[from] ShapingError),
 }

@@ -125,7 +125,7 @@ impl Sizes {
     }
 
     pub(crate) fn check(&self) -> Result<(), PlatformError> {
-        let allowed = "from 1 byte to 64 MiB, with weights above 0";
+        let allowed = "a mean of sizes from 1 byte to 64 MiB with weights above 0";
         let in_range = |size: Bytes| (1..=1 << 26).contains(&size.get());
         let good = match self {
             Sizes::Fixed(size) => in_range(*size),
@@ -135,7 +135,7 @@ impl Sizes {
                 !sizes.is_empty() && sizes.iter().all(each)
             }
         };
-        PlatformError::unless(good, "size of a flow's messages", self.mean(), allowed)
+        PlatformError::unless(good, "mean size of a flow's messages", self.mean(), allowed)
     }
 }
 

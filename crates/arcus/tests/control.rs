@@ -160,7 +160,7 @@ fn requests_without_sizes_and_contexts_without_rates_are_refused() {
         let refused = manager.profiles().capacity_of(flows).unwrap_err();
         assert_eq!(
             refused.to_string(),
-            "rate of the flows in Gbit/s = 0: must be above 0"
+            "rate of the flows in Gbit/s = 0: must be above 0 and finite"
         );
         assert_eq!(manager.profiles().load(flows).unwrap(), 0.0);
     }

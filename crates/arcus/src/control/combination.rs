@@ -33,8 +33,8 @@ pub struct Combination {
     /// The largest total rate that the platform can deliver if the combination's flows send in the
     /// proportions of their SLOs, in gigabits per second.
     pub gbit_per_s: f64,
-    /// The combination's tag: [`Tag::SloFriendly`] if the platform can give all its flows their
-    /// promised rates at the same time.
+    /// The combination's tag: [`Tag::SloFriendly`] if the load of its flows at their promised rates
+    /// is at most the smallest [`Candidate::share`] of its members.
     pub tag: Tag,
 }
 
@@ -42,11 +42,11 @@ pub struct Combination {
 const MOST_COMBINATIONS: usize = 2_000;
 
 /// Returns every combination of 1 to `most` candidates, each with its capacity and tag. Two
-/// candidates of the same flow are never combined.
+/// candidates of the same flow are never combined. The list is empty if `most` is 0.
 ///
 /// # Errors
-/// [`PlatformError::OutOfRange`] for more than 2,000 combinations, and the errors of
-/// [`crate::Platform::check`].
+/// [`PlatformError::OutOfRange`] for more than 2,000 combinations, and for candidates without a
+/// rate above 0; further, the errors of [`crate::Platform::check`].
 pub fn combinations(
     profiles: &mut ProfileTable,
     candidates: &[Candidate],
@@ -68,7 +68,7 @@ pub fn combinations(
             count <= MOST_COMBINATIONS,
             "combinations of flows",
             count as f64,
-            "at most 2000: lower --most",
+            "at most 2000 (counting stops above it): lower --most",
         )?;
     }
     let combined = chosen.into_iter().skip(1);

@@ -14,13 +14,13 @@ use super::status::{FlowStatus, parts, promised};
 use crate::{Arrivals, Flow, Mechanism, Platform, PlatformError};
 
 /// A route that a registered flow could take instead of its present route, with a tag that says
-/// whether all flows would then still get their promised rates.
+/// whether all promised rates would then still fit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Alternative {
     /// The route that the flow could take.
     pub route: RouteEntry,
-    /// [`Tag::SloFriendly`] if the platform can give all flows their promised rates when the flow
-    /// takes this route.
+    /// [`Tag::SloFriendly`] if the load of all promised rates, with the flow on this route, is at
+    /// most the limit up to which the flow would be admitted.
     pub tag: Tag,
     /// The largest rate that could be promised to the flow on this route, in gigabits per second.
     pub left_gbit_per_s: f64,
@@ -61,7 +61,8 @@ impl Manager {
     }
 
     /// Turns off the second shaper ([`FlowStatus::results`]), which limits what accelerators write
-    /// to the storage, for all flows. Comparisons use this to show the effect of the second shaper.
+    /// to the storage, for all flows that are admitted or moved from now on. Comparisons use this
+    /// to show the effect of the second shaper.
     #[must_use]
     pub fn shaping_once(self) -> Manager {
         Manager {
@@ -121,8 +122,8 @@ impl Manager {
     /// Admits a flow and plans the registers of its shaper, or rejects the flow (Algorithm 1, lines
     /// 7 to 10).
     ///
-    /// Among the flow's routes on which all promises can be kept, the one with the most remaining
-    /// capacity is chosen. On each route, messages are cut to the smallest segments (a power of
+    /// Among the flow's routes on which all promises fit ([`Tag::SloFriendly`]), the one with the
+    /// most remaining capacity is chosen. On each route, messages are cut to the smallest segments (a power of
     /// two, at least 1 KiB) with which every accelerator still reaches at least 97 % of its rate
     /// for whole messages. If no route is [`Tag::SloFriendly`] with cut messages, the routes are
     /// tried with whole messages, which do not lower the accelerators' rates. After an admission,
@@ -181,7 +182,8 @@ impl Manager {
     }
 
     /// Returns the largest SLO with which the flow of `request` could be admitted on any of its
-    /// routes, in gigabits per second. The result does not depend on the SLO in the request.
+    /// routes, in gigabits per second. The result does not depend on the SLO in the request. If a
+    /// flow of the same name is registered, its promise does not count.
     ///
     /// # Errors
     /// [`PlatformError::UnknownAccelerator`], [`PlatformError::NeedsAccelerator`],
@@ -310,8 +312,8 @@ impl Manager {
     }
 
     /// Returns the other routes that the request of a registered flow allows, each with a tag that
-    /// says whether the platform can keep all present promises if the flow moves there. `number` is
-    /// the flow's index in [`Manager::flows`]. The tags are stored, and are computed again only
+    /// says whether all present promises still fit if the flow moves there. `number` is the flow's
+    /// index in [`Manager::flows`]. The tags are stored, and are computed again only
     /// after a flow was admitted, released or moved.
     ///
     /// # Errors
@@ -550,12 +552,14 @@ impl Manager {
 
     /// Divides the capacity among the registered flows if they demand the rates `demands`. Demands
     /// and results are in gigabits per second, in the order of [`Manager::flows`]. Flows with lower
-    /// [`AdmissionRequest::priority`] numbers are served first; flows of equal priority get equal
-    /// fractions of their demands. A flow gets less than its demand only if a resource that it uses
-    /// is short.
+    /// [`AdmissionRequest::priority`] numbers are served first. Flows of equal priority get equal
+    /// fractions of their demands, or all of their demands if no resource that they use is short.
     ///
     /// # Errors
-    /// The errors of [`Platform::check`].
+    /// The errors of [`ProfileTable::load`].
+    ///
+    /// # Panics
+    /// Panics if there are more demands than registered flows.
     pub fn allocation(&mut self, demands: &[f64]) -> Result<Vec<f64>, PlatformError> {
         allocation(&mut self.profiles, &self.flows, demands)
     }

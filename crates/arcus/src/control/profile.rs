@@ -51,7 +51,7 @@ pub struct Sweep {
     /// route.
     pub patterns: Vec<(RouteEntry, Bytes)>,
     /// The largest number of pairs of route and size that are combined in one context. Numbers
-    /// above 4 count as 4.
+    /// above 4 count as 4, and 0 counts as 1.
     pub most: usize,
 }
 
@@ -88,7 +88,8 @@ impl ProfileTable {
 
     /// Sets the message sizes that profiles distinguish. A message or segment between two of these
     /// sizes is treated as if it had one of them: the one at which the platform's rate is lower.
-    /// So such messages need no simulation of their own.
+    /// So such messages need no simulation of their own. A size below or above all of these sizes
+    /// is profiled as it is.
     #[must_use]
     pub fn of_sizes(self, mut sizes: Vec<Bytes>) -> ProfileTable {
         sizes.sort_unstable();
@@ -119,7 +120,8 @@ impl ProfileTable {
     }
 
     /// Adds the tag of a mix of traffic that was classified before. For traffic of equal routes,
-    /// sizes and rates, admission and path selection then use this tag and not the capacity.
+    /// sizes and rates (in whole kilobits per second), admission and path selection then use this
+    /// tag and not the capacity.
     pub fn insert_tag(&mut self, flows: &[Traffic], tag: Tag) {
         self.tags.insert(key(flows), tag);
     }
@@ -153,7 +155,8 @@ impl ProfileTable {
         let contexts = contexts.ok_or(PlatformError::OutOfRange {
             name: "number of mixes of flows to profile",
             value: ProfileTable::MOST_CONTEXTS as f64 + 1.0,
-            allowed: "at most 20000: give fewer sizes or paths, or combine fewer flows at a time",
+            allowed: "at most 20000 (counting stops above it): give fewer sizes or paths, or \
+                      combine fewer flows at a time",
         })?;
         let missing: Vec<&Context> = contexts
             .iter()
@@ -219,12 +222,17 @@ impl ProfileTable {
     /// of route and size is simulated, not interpolated.
     ///
     /// # Errors
-    /// [`PlatformError::OutOfRange`] unless at least one of the flows has a rate above 0, and the
-    /// errors of [`Platform::check`].
+    /// [`PlatformError::OutOfRange`] unless the flows' rates add up to a finite number above 0, and
+    /// the errors of [`Platform::check`].
     pub fn capacity_of(&mut self, flows: &[Traffic]) -> Result<f64, PlatformError> {
         let total = flows.iter().fold(0.0, |sum, flow| sum + flow.gbit_per_s);
         let good = total > 0.0 && total.is_finite();
-        PlatformError::unless(good, "rate of the flows in Gbit/s", total, "above 0")?;
+        PlatformError::unless(
+            good,
+            "rate of the flows in Gbit/s",
+            total,
+            "above 0 and finite",
+        )?;
         let mut merged: Vec<Traffic> = Vec::new();
         for flow in flows {
             let size = self.counted_as(flow)?;

@@ -64,8 +64,8 @@ pub fn registers_for(rate: Rate, largest: Bytes, clock: Clock) -> Result<Registe
 }
 
 /// Calculates registers like [`registers_for`], but with a bucket for bursts. After a pause, the
-/// bucket has the tokens of `burst` messages or segments of the largest size, which then pass at
-/// once.
+/// bucket has at least the tokens of `burst` messages or segments of the largest size, which then
+/// pass at once. A `burst` of 0 counts as 1.
 ///
 /// # Errors
 /// The errors of [`registers_for`].

@@ -6,12 +6,13 @@ use accelflow_units::{Bytes, Time};
 use super::Rate;
 use crate::{Path, PlatformError, Sizes};
 
-/// The service class of a flow: how firmly the server promises the flow's SLO (section 6).
+/// The service class of a flow: how firmly the server promises the flow's SLO (section 6). Under
+/// over-subscription, flows of every class may get less than they are promised.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ServiceClass {
-    /// The flow always gets its promised rate. Promises to reserved flows may use only
-    /// [`ServiceClass::RESERVED_SHARE`] of the capacity; the remaining capacity is headroom for
-    /// effects that profiles do not cover.
+    /// The flow always gets its promised rate. A reserved flow is admitted only if the promises to
+    /// all flows, its own included, need at most [`ServiceClass::RESERVED_SHARE`] of the capacity.
+    /// The remaining capacity is headroom for effects that profiles do not cover.
     Reserved,
     /// The flow almost always gets its promised rate while it is registered. Promises to on-demand
     /// flows may use the whole capacity.
@@ -27,14 +28,14 @@ pub enum ServiceClass {
         /// The length of the window in which bursts may last for `allowance`; above 0.
         window: Time,
     },
-    /// Nothing is promised: the flow gets the capacity that other flows leave. The flow needs no
-    /// SLO; a given SLO is ignored.
+    /// No rate is promised: the flow gets capacity that other flows leave. The flow needs no SLO; a
+    /// given SLO must be valid, but is not promised.
     Opportunistic,
 }
 
 impl ServiceClass {
-    /// The share of the capacity that promises to reserved flows may use. Its value is an
-    /// assumption: the ratio of 30 Gbit/s to 32 Gbit/s, both from the paper's Table 1.
+    /// The load up to which reserved flows are admitted, as a share of the capacity. Its value is
+    /// an assumption: the ratio of 30 Gbit/s to 32 Gbit/s, both from the paper's Table 1.
     pub const RESERVED_SHARE: f64 = 30.0 / 32.0;
 
     /// The service class's name in files and reports.
@@ -68,7 +69,12 @@ impl ServiceClass {
         PlatformError::unless(good, "burst factor", factor, "from 1 to 100")?;
         let good = allowance <= window && window > Time::ZERO;
         let value = allowance.as_us_f64();
-        PlatformError::unless(good, "burst allowance in us", value, "at most the window")
+        PlatformError::unless(
+            good,
+            "burst allowance in us",
+            value,
+            "at most a window above 0",
+        )
     }
 }
 
@@ -122,7 +128,7 @@ pub struct AdmissionRequest {
     /// The service class, which says how firmly the rate is promised.
     pub class: ServiceClass,
     /// The percentage of periods in which the flow gets the promised rate. `None` promises the mean
-    /// rate over the whole run instead.
+    /// rate over the measured time in which the flow is present instead.
     pub availability: Option<Availability>,
     /// The promised percentile of message latencies; `None` without such a promise.
     pub latency: Option<LatencySlo>,
@@ -131,7 +137,8 @@ pub struct AdmissionRequest {
     pub priority: u8,
     /// The number of messages that may pass at once after a pause, from 1 to 65,536. The flow's
     /// token bucket has space for this number of messages of the largest size, and for a refill.
-    /// With 1, a message that is cut into segments passes segment by segment.
+    /// With 1, a message that is cut into segments passes segment by segment. With `availability`,
+    /// 1 % of the messages of a period at the promised rate may pass at once if these are more.
     pub burst: u32,
 }
 

@@ -122,8 +122,9 @@ impl Runtime {
 
     /// Lets the runtime act on predicted violations (section 4.3, scenario 3). The prediction
     /// extrapolates a flow's smoothed rate by `periods` control periods along its trend. If the
-    /// predicted rate is below the SLO by more than 1 % and the flow has messages waiting, the
-    /// runtime treats the SLO as violated. 0 turns predictions off.
+    /// predicted rate is below the SLO by more than 1 %, and more than one message waited both when
+    /// the present period began and when it ended, the runtime treats the SLO as violated. 0 turns
+    /// predictions off.
     #[must_use]
     pub fn predicting(self, periods: u32) -> Runtime {
         Runtime {
@@ -137,23 +138,23 @@ impl Runtime {
         &self.manager
     }
 
-    /// The number of periods in which a flow violated its SLO, summed over all flows. The rule
-    /// depends on the flow's promise.
+    /// The number of periods in which a flow violated its SLO, summed over all flows, also those
+    /// that were removed since. The rule depends on the flow's promise.
     ///
     /// If a mean rate is promised, the periods are control periods. A control period counts if more
     /// than one message waited in the flow's queue both when the period began and when it ended,
     /// and if the flow's rate in the period and the flow's smoothed rate were both below the SLO by
     /// more than 1 %.
     ///
-    /// If a rate is promised in a percentage of periods, the periods are those of this promise.
-    /// Such a period counts if a message waited at the end of some control period within it, and if
+    /// If a rate is promised in a percentage of periods, the periods are those of this promise,
+    /// rounded up to whole control periods. Such a period counts if a message waited at the end of some control period within it, and if
     /// the flow fell short of its SLO by more than 1 % plus its largest message.
     pub fn violations(&self) -> u64 {
         self.violations
     }
 
     /// The number of control periods in which a flow kept its SLO, but was predicted to miss it
-    /// later, summed over all flows.
+    /// later, summed over all flows, also those that were removed since.
     pub fn predicted_violations(&self) -> u64 {
         self.predicted
     }

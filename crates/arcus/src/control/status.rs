@@ -20,11 +20,12 @@ pub struct FlowStatus {
     /// The size of the segments that the flow's messages are cut to. Messages that are not larger
     /// stay whole.
     pub segment: Bytes,
-    /// The registers of the flow's shaper for the rate in [`AdmissionRequest::slo`]. For an
-    /// opportunistic flow, the registers are for the rate that other flows leave.
+    /// The registers of the flow's shaper for the rate in [`AdmissionRequest::slo`], multiplied by
+    /// `shaped_gbit_per_s` over the promised rate. For an opportunistic flow, the registers are for
+    /// the rate that other flows leave.
     pub registers: Registers,
-    /// The registers of the flow's shaper for the rate in [`AdmissionRequest::also`]; `None`
-    /// without such a rate.
+    /// The registers of the flow's shaper for the rate in [`AdmissionRequest::also`], multiplied
+    /// like `registers`; `None` without such a rate, and for an opportunistic flow.
     pub also: Option<Registers>,
     /// The registers of the flow's second shaper, which limits the bytes that accelerators write to
     /// the storage (section 4.1, "PatternC"). The second shaper passes one result at a time, at the

@@ -20,7 +20,7 @@ pub struct Counters {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
     /// Writes new registers for one rate limit of a flow. The values are the flow's index, the unit
-    /// of the limit (bytes or messages), and the registers, which take effect after the shaper's
+    /// of the limit (bytes or operations), and the registers, which take effect after the shaper's
     /// reconfiguration time. Mechanisms other than ARCUS ignore the action.
     Write(usize, Unit, Registers),
     /// Writes new registers for the second shaper of a flow, which limits what accelerators write
@@ -28,12 +28,14 @@ pub enum Action {
     /// flow without a second shaper gets one. Mechanisms other than ARCUS ignore the action.
     WriteResults(usize, Registers),
     /// Adds a flow, which gets the next free index. Only ARCUS needs the second value, the settings
-    /// of the flow's shaper. A platform with software shaping cannot add flows.
+    /// of the flow's shaper. With software shaping, or under ARCUS without these settings, the run
+    /// ends with [`PlatformError::FlowCount`](crate::PlatformError::FlowCount).
     Add(Box<Flow>, Option<FlowConfig>),
     /// Ends the arrivals of the flow with this index. Messages that have arrived are still served.
     Remove(usize),
-    /// Changes the route of a flow's new messages. If the new path leads to the network and the flow
-    /// has no Ethernet port, the flow then uses port 0.
+    /// Changes the route of a flow's messages, also of those that wait in the flow's queue. Data
+    /// that has left the queue stays on its route. If the new path leads to the network and the
+    /// flow has no Ethernet port, the flow then uses port 0.
     Route {
         /// The index of the flow whose route changes.
         flow: usize,

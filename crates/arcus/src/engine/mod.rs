@@ -39,7 +39,9 @@ pub fn simulate(
 ///
 /// # Errors
 /// The errors of [`simulate`], also for the flows, registers and routes that the controller sets.
-/// [`PlatformError::UnknownPart`] for an [`Action`] on a flow that does not exist.
+/// If the controller names a flow that does not exist: [`PlatformError::UnknownPart`] for
+/// [`Action::Remove`] and [`Action::Route`], and [`PlatformError::Shaping`] for [`Action::Write`]
+/// under ARCUS; [`Action::WriteResults`] then has no effect.
 pub fn simulate_with(
     platform: &Platform,
     flows: &[Flow],

@@ -14,8 +14,8 @@ pub struct PaperExperiment {
     /// The default number of seeds over which the experiment's results are averaged. It is two for
     /// experiments without randomness, to show that the seed has no effect.
     pub replications: u64,
-    /// The function that runs the experiment with a seed. [`super::run`] then sets the name, title
-    /// and seed of the report.
+    /// The function that runs the experiment once with a seed. It leaves the name, title, seed and
+    /// replications of the report empty; [`super::run`] and [`super::replicate`] set them.
     pub run: fn(u64) -> Result<Report, PlatformError>,
 }
 
@@ -38,7 +38,7 @@ pub struct Row {
     pub percentile: Option<f64>,
     /// A description of the number in words.
     pub what: String,
-    /// The unit of the number; empty for a ratio.
+    /// The unit of the number, such as `us`; empty or `times` for a number without a unit.
     pub unit: &'static str,
     /// The measured number: for several replications, their mean.
     pub ours: f64,
@@ -97,9 +97,9 @@ pub struct Series {
     /// The user or VM to which the curve belongs, counted from 1; `None` if the curve belongs to no
     /// user or VM.
     pub user: Option<u32>,
-    /// The quantity on the x axis, with its unit.
+    /// What the x axis shows: a quantity, its unit, or both.
     pub x: &'static str,
-    /// The quantity on the y axis, with its unit.
+    /// What the y axis shows: a quantity, its unit, or both.
     pub y: &'static str,
     /// The points (x, y) of the curve: for several replications, means of x and y.
     pub points: Vec<(f64, f64)>,
