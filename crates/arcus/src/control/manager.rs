@@ -123,11 +123,11 @@ impl Manager {
     /// 7 to 10).
     ///
     /// Among the flow's routes on which all promises fit ([`Tag::SloFriendly`]), the one with the
-    /// most remaining capacity is chosen. On each route, messages are cut to the smallest segments (a power of
-    /// two, at least 1 KiB) with which every accelerator still reaches at least 97 % of its rate
-    /// for whole messages. If no route is [`Tag::SloFriendly`] with cut messages, the routes are
-    /// tried with whole messages, which do not lower the accelerators' rates. After an admission,
-    /// [`Manager::alternatives`] computes the tags of the other routes again.
+    /// most remaining capacity is chosen. On each route, messages are cut to the smallest segments
+    /// (a power of two, at least 1 KiB) with which every accelerator still reaches at least 97 % of
+    /// its rate for whole messages. If no route is [`Tag::SloFriendly`] with cut messages, the
+    /// routes are tried with whole messages, which do not lower the accelerators' rates. After an
+    /// admission, [`Manager::alternatives`] computes the tags of the other routes again.
     ///
     /// An opportunistic flow is not rejected for lack of capacity.
     ///

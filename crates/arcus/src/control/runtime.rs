@@ -147,8 +147,9 @@ impl Runtime {
     /// more than 1 %.
     ///
     /// If a rate is promised in a percentage of periods, the periods are those of this promise,
-    /// rounded up to whole control periods. Such a period counts if a message waited at the end of some control period within it, and if
-    /// the flow fell short of its SLO by more than 1 % plus its largest message.
+    /// rounded up to whole control periods. Such a period counts if a message waited at the end of
+    /// some control period within it, and if the flow fell short of its SLO by more than 1 % plus
+    /// its largest message.
     pub fn violations(&self) -> u64 {
         self.violations
     }

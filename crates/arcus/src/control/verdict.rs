@@ -13,10 +13,10 @@ use crate::RunResult;
 pub enum Verdict {
     /// Nothing was promised to the flow.
     NoPromise,
-    /// Every promise to the flow was kept. A mean rate may be 1 % below the promise. It may be lower
-    /// still by the share of the flow's time that its largest message takes, at most another 1 %,
-    /// since the run does not count messages that are incomplete at its end. For a flow added after
-    /// the warm-up, its shortest latency is added to the time of this message.
+    /// Every promise to the flow was kept. A mean rate may be 1 % below the promise. It may be
+    /// lower still by the share of the flow's time that its largest message takes, at most another
+    /// 1 %, since the run does not count messages that are incomplete at its end. For a flow added
+    /// after the warm-up, its shortest latency is added to the time of this message.
     Kept,
     /// Undecided: the flow was present too briefly, or passed too few messages, for a verdict.
     TooShort,
@@ -148,9 +148,9 @@ impl FlowStatus {
     /// counts; 0 for an opportunistic flow.
     ///
     /// If the rate is promised in a percentage of periods, these are [`Periods::missed`]. Otherwise
-    /// the periods have length `period`, which must be above 0. Shortfalls add up until the flow makes up for them. A sum
-    /// up to the size of the flow's largest message is no miss: a message of this size may be under
-    /// way.
+    /// the periods have length `period`, which must be above 0. Shortfalls add up until the flow
+    /// makes up for them. A sum up to the size of the flow's largest message is no miss: a message
+    /// of this size may be under way.
     pub fn missed_periods(&self, run: &RunResult, number: usize, period: Time) -> u64 {
         let Some(slo) = self.slo_gbit_per_s() else {
             return 0;

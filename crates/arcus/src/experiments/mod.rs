@@ -127,8 +127,9 @@ pub fn run(name: &str, seed: u64) -> Option<Result<Report, PlatformError>> {
 
 /// Runs the experiment `name` on `threads` threads, once for each of `replications` successive
 /// seeds from `seed`. The report has the means over these runs, and half the widths of the means'
-/// 95 % confidence intervals. `replications` defaults to [`PaperExperiment::replications`], and
-/// 0 counts as 1. Numbers that are missing in some run are left out. Returns `None` for an unknown name.
+/// 95 % confidence intervals. `replications` defaults to [`PaperExperiment::replications`], and 0
+/// counts as 1. Numbers that are missing in some run are left out. Returns `None` for an unknown
+/// name.
 pub fn replicate(
     name: &str,
     seed: u64,
