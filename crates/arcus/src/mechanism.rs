@@ -32,7 +32,7 @@ pub enum Mechanism {
     NoShaping,
     /// A scheduler on the device without shaping (the paper's `Bypassed_noTS_panic`). The
     /// descriptors of all messages from the network share one buffer; messages that find it full
-    /// are dropped.
+    /// are dropped, and those of closed loops wait.
     Panic {
         /// The order in which the scheduler serves flows.
         order: Order,
@@ -40,15 +40,16 @@ pub enum Mechanism {
         buffer: usize,
     },
     /// Shaping by the host's software (the paper's `Host_TS_*`): a thread releases messages, and
-    /// the device serves the flows' released messages round robin.
+    /// the device serves the flows' released messages round robin. Messages on
+    /// [`Path::InlineRx`](crate::Path::InlineRx) do not pass the thread, so nothing limits them.
     Software {
         /// The parameters of the shaping thread.
         config: SoftwareConfig,
         /// The rate limit of each flow, by flow index.
         rates: Vec<SoftwareRate>,
     },
-    /// ARCUS: in hardware, each flow has a queue and a token bucket, and the device serves the
-    /// flows' released segments round robin.
+    /// ARCUS: in hardware, each flow has a queue and one or two token buckets, and the device
+    /// serves the flows' released segments round robin.
     Arcus {
         /// The clock and the latencies of the shaper.
         timing: Timing,

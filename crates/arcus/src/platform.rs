@@ -19,7 +19,7 @@ pub struct DmaConfig {
     pub read_window: Bytes,
     /// The largest number of bytes that a DMA engine moves for one flow before it serves other
     /// flows; above 0. It is the size of the on-board buffer through which large messages are
-    /// streamed.
+    /// streamed. Messages from and to the storage are moved whole.
     pub burst: Bytes,
     /// The size of one DMA engine's output buffer, for results that wait to leave the device.
     pub egress: Bytes,

@@ -10,9 +10,9 @@ use crate::Usage;
 pub struct Completion {
     /// The simulated time at which the message was completed.
     pub at: Time,
-    /// The time from the message's arrival to its completion. A message from the network arrives at
-    /// its port; others arrive in their flow's queue. For an answer, the time counts from when the
-    /// client sent the answered message.
+    /// The time from the message's arrival to its completion. A message from the network arrives
+    /// when it has passed its port; others arrive in their flow's queue. For a message that the
+    /// host answers, and for the answer, the time counts from when the client sent the message.
     pub latency: Time,
     /// The message's size on arrival.
     pub size: Bytes,
@@ -92,9 +92,9 @@ impl FlowResult {
     }
 
     /// Returns the flow's throughput in gigabits per second, and the latencies of its messages, in
-    /// each of `count` time slices. The slices have length `width`; the first begins at `from`. A
-    /// message counts in the slice of its completion. It does not count if it completes before the
-    /// first slice or after the last.
+    /// each of `count` time slices. The slices have length `width`; the first begins at the
+    /// simulated time `from`. A message counts in the slice of its completion. It does not count if
+    /// it completes in the warm-up, before the first slice or after the last.
     pub fn slices(&self, from: Time, width: Time, count: usize) -> Vec<(f64, Samples)> {
         let mut slices = vec![(0.0, Samples::new()); count];
         for completion in &self.completions {

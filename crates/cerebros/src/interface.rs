@@ -4,9 +4,11 @@
 //! Each service of the recording is a function of the interface. The interface gives the types of a
 //! message, and the recording its size. If the message has strings, each list or map has one
 //! element, and the strings share the bytes that the numbers leave. Without strings, all lists and
-//! maps have the same number of elements, which makes the message as large as the recorded one. For
-//! nested calls, the recording has only sizes, so each of their messages is modelled as a 64-bit
-//! integer and a string.
+//! maps that are not inside another one have the same number of elements, which makes the message
+//! about as large as the recorded one. A message is larger than the recorded one if even its
+//! smallest form is. Fields nested more than four levels deep are left out, and of the alternatives
+//! of a union or `oneof`, all but the first. For nested calls, the recording has only sizes, so
+//! each of their messages is modelled as a 64-bit integer and a string.
 
 use std::path::{Path, PathBuf};
 
@@ -42,7 +44,7 @@ const MOST_BLOCKS: f64 = 1e6;
 
 impl Code {
     /// Returns the cores' clock frequency and the three code sizes from the parameters of
-    /// `platform`.
+    /// `platform`. Code sizes are rounded down to whole blocks; each is at most a million blocks.
     pub fn of(platform: &Platform) -> Code {
         let blocks = |bytes: f64| (bytes / platform.l1i_block_bytes).min(MOST_BLOCKS) as u32;
         Code {

@@ -33,10 +33,11 @@ pub struct Load {
     pub warmup: usize,
     /// The seed of the random arrival times, functions and kinds ([`crate::Kind`]) of requests.
     pub seed: u64,
-    /// The share of requests that call a function which is not in the schema map of Cerebros, from
-    /// 0 to 1.
+    /// The share of requests that are made to call a function which is not in the schema map of
+    /// Cerebros, from 0 to 1. Requests to functions for which the map has no room come on top.
     pub unknown: f64,
-    /// The share of requests whose payload does not follow the function's schema, from 0 to 1.
+    /// The share of requests whose payload does not follow the function's schema, from 0 to 1. The
+    /// sum of `unknown` and `malformed` must be at most 1.
     pub malformed: f64,
 }
 

@@ -145,12 +145,13 @@ pub struct SimulationResult {
     pub answered: u64,
     /// The number of requests that were given up because the NIC refused one message (by NACKs)
     /// more often than the parameter `retries` states: the request's own message, or the response
-    /// of a nested call.
+    /// of a nested call. Includes the warm-up.
     pub refused: u64,
-    /// The number of NACKs, by which the NIC's buffer manager refuses a message for lack of memory.
+    /// The number of NACKs, by which the NIC's buffer manager refuses a message for lack of memory,
+    /// including the warm-up.
     pub nacks: u64,
-    /// The number of answered requests with a message that a core processed in software because
-    /// Cerebros could not.
+    /// The number of answered requests, including the warm-up, with a message that a core processed
+    /// in software because Cerebros could not.
     pub fallbacks: u64,
     /// The simulated time when the last response was sent or, if later, when the last request was
     /// given up during a nested call.

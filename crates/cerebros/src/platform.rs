@@ -59,7 +59,7 @@ platform! {
     cores = 16.0, "cores", 1.0 to 1024.0, whole, Paper, "Cerebros, Table 1";
     "Number of cores that the operating system keeps for itself."
     system_cores = 1.0, "cores", 0.0, whole, Paper, "Cerebros, section 5: workloads are pinned on 15 of 16 cores";
-    "Requests that a core may have at a time, the one that runs included; more wait in the NIC."
+    "Requests that a core may have at a time, the one that runs included; more wait in the NIC. A value below `core_threads` counts as `core_threads`."
     core_slots = 1.0, "requests", 1.0, whole, Paper, "Cerebros, section 4.1: messages wait in the NIC until a core becomes available";
     "Cycles of a core to process a message's header in software."
     software_header_cycles = 388.75, "cycles", 0.0, number, Derived, "Cerebros, Fig. 6 solved for UniqueId: (4500 - 2700 - 245) / 4 headers";
@@ -81,7 +81,7 @@ platform! {
     coalesced_traversals_before = 1.0, "traversals", 0.0, whole, Derived, "Cerebros, section 6.1: the two reads fall away";
     "Cycles of one traversal of a chip network of low diameter."
     low_diameter_cycles = 200.0 / 3.36 / 3.0, "cycles", 0.0, number, Derived, "Cerebros, section 6.1: offloads cost 3.36 times less";
-    "Time that a core waits for the response of a nested call in addition to its messages, in nanoseconds."
+    "Time from the request of a nested call to its response, in addition to the processing of these messages, in nanoseconds."
     nested_latency_ns = 0.0, "ns", 0.0, number, Paper, "Cerebros, section 5: the other microservices are mocks that respond at once";
     "Number of requests that a core has in progress at a time: with more than one, it continues another while one waits for a nested call."
     core_threads = 1.0, "requests", 1.0, whole, Paper, "Cerebros, section 5: synchronous; more are its asynchronous model";

@@ -14,12 +14,13 @@ use accelflow_parameters::Refusal;
 /// The kind of a request: whether Cerebros can process it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A valid call of a function in the schema map. Cerebros processes the request.
+    /// A valid call of a function in the schema map. Cerebros processes request and response, or a
+    /// core does if the request does not fit in the memory reserved for it ([`Platform::fits`]).
     Known,
     /// A call of a function that is not in the schema map. A core processes request and response.
     Unknown,
     /// A request whose payload does not follow the function's schema. A core detects this and
-    /// answers with an exception.
+    /// answers with an exception. A request without fields is never malformed: it counts as valid.
     Malformed,
 }
 

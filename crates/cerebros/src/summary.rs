@@ -187,17 +187,19 @@ pub struct Summary {
     /// The mean results of the requests to each function, in the order of the service's functions.
     pub functions: Vec<FunctionMeans>,
     /// The mean cycles of the RPC layer per request that the analytic model predicts for the
-    /// measured requests.
+    /// measured requests, as if all of them were valid calls of functions in the schema map; 0
+    /// without requests.
     pub analytic_rpc_cycles: f64,
     /// The number of answered requests, including the warm-up.
     pub answered: u64,
     /// The number of requests that were given up because the NIC had no memory for the request or
-    /// for the response of a nested call.
+    /// for the response of a nested call, including the warm-up.
     pub refused: u64,
-    /// The number of NACKs, by which the NIC's buffer manager refuses a message for lack of memory.
+    /// The number of NACKs, by which the NIC's buffer manager refuses a message for lack of memory,
+    /// including the warm-up.
     pub nacks: u64,
-    /// The number of answered requests with a message that a core processed in software because
-    /// Cerebros could not.
+    /// The number of answered requests, including the warm-up, with a message that a core processed
+    /// in software because Cerebros could not.
     pub fallbacks: u64,
     /// The throughput over the whole run, in answered requests per second.
     pub throughput_rps: f64,
@@ -213,7 +215,7 @@ pub struct Summary {
     /// The mean utilisation of the cores, from 0 to 1: the share of time in which a core is occupied.
     pub core_utilisation_ratio: f64,
     /// The highest request rate that the pipelines can sustain, divided by the highest request rate
-    /// that the cores can serve. `None` if the pipelines have no tasks.
+    /// that the cores can serve. `None` if the shared pipelines have no tasks.
     pub accelerator_headroom_ratio: Option<f64>,
     /// The largest amount of the NIC's memory that was reserved at any time for arriving messages
     /// (requests, and responses of nested calls), in bytes.

@@ -4,7 +4,9 @@
 //! A result goes from the output queue by an A-DMA engine into an entry of each consumer's input
 //! queue. The first data that arrives for a task takes the entry. The entry becomes ready when all
 //! inputs of the task are there (a join). Weights and raw data are fetched from memory as soon as
-//! the entry exists. So inputs arrive while processing elements compute other tasks.
+//! the entry exists. So inputs arrive while processing elements compute other tasks. With
+//! [`Payload::ByPointer`], results go to memory instead, and a processing element that takes a task
+//! waits until the task's inputs are fetched from there.
 
 use std::collections::VecDeque;
 

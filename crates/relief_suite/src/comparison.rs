@@ -30,7 +30,8 @@ pub struct SystemRow {
     pub forwards: u64,
     /// The throughput if each run starts when the previous one has ended, in runs per second.
     pub one_at_a_time_per_s: f64,
-    /// The throughput of a closed loop with the best number of runs in flight, in runs per second.
+    /// The throughput of a closed loop with the best number of runs in flight of 1, 2, 4, 8 and 16,
+    /// in runs per second.
     pub closed_loop_per_s: f64,
     /// The number of runs in flight at which the closed loop reaches `closed_loop_per_s`.
     pub in_flight: usize,
@@ -59,8 +60,8 @@ pub struct ApplicationRow {
     /// The total computing time of all accelerators of the kind `bottleneck` in one run of the
     /// application, in microseconds.
     pub bottleneck_us: f64,
-    /// The upper bound of the throughput, in runs per second: the rate at which the busiest kind of
-    /// accelerator computes without pause.
+    /// The upper bound of the throughput, in runs per second: the rate at which all accelerators of
+    /// the kind `bottleneck` compute without pause.
     pub bound_per_s: f64,
     /// The results under each orchestrator, by the orchestrator's name.
     pub systems: BTreeMap<&'static str, SystemRow>,
@@ -87,7 +88,7 @@ pub struct ReleaseRow {
 }
 
 /// Simulates the applications in `names`, or all if `names` is empty, on `platform` under every
-/// orchestrator. `length` is the number of runs of the application in each throughput measurement.
+/// orchestrator. `length` has the number of runs of the application in each throughput measurement.
 /// `seed` is the seed of Poisson arrivals.
 ///
 /// # Errors

@@ -271,7 +271,8 @@ impl Dag {
         tasks.map(|task| task.operation.compute()).sum()
     }
 
-    /// The kind of accelerator with the longest total computing time in one run of the application.
+    /// The kind of accelerator with the longest total computing time in one run of the application;
+    /// of equal ones, the last in [`Kind::ALL`].
     pub fn bottleneck(&self) -> Kind {
         Kind::ALL
             .into_iter()

@@ -71,8 +71,8 @@ pub enum Payload {
     /// In queue entries as large as RELIEF's scratchpads. A-DMA engines fill the entries while the
     /// processing elements compute.
     InQueue,
-    /// In memory, with a pointer in the queue entry. The input dispatcher fetches the data before
-    /// the processing element starts.
+    /// In memory, with a pointer in the queue entry. The input dispatcher fetches the data when a
+    /// processing element takes the task; meanwhile, the element computes nothing.
     ByPointer,
 }
 
@@ -122,7 +122,8 @@ pub struct Platform {
     pub dispatch: Time,
     /// The number of AccelFlow's A-DMA engines.
     pub adma_engines: usize,
-    /// The number of entries of each of AccelFlow's input queues.
+    /// The number of entries of each of AccelFlow's input queues. There is a queue for each
+    /// accelerator; accelerators of the same kind use their entries together.
     pub queue_entries: usize,
     /// The latency between a queue and the scratchpad of a processing element under AccelFlow.
     pub queue_latency: Time,

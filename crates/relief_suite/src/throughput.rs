@@ -35,7 +35,9 @@ impl Default for Length {
 }
 
 /// The upper bound of the throughput under any orchestrator, in graphs (runs of the application)
-/// per second: the rate at which the busiest kind of accelerator computes without pause.
+/// per second: the rate at which all accelerators of the busiest kind ([`Dag::bottleneck`]) compute
+/// without pause. If kinds have different numbers of accelerators, another kind may allow less.
+/// Infinite for an application without tasks.
 pub fn bound_per_s(dag: &Dag, platform: &Platform) -> f64 {
     let kind = dag.bottleneck();
     platform.units[kind.index()] as f64 / dag.compute_of(kind).as_s_f64()

@@ -24,14 +24,15 @@ pub enum Curve {
     /// one block, the rate doubles when the size doubles: the paper's exponential type (the size axis
     /// of the paper's figure is logarithmic).
     Blocks {
-        /// The size of a block.
+        /// The size of a block; above 0.
         block: Bytes,
         /// The rate for messages of whole blocks.
         peak: Bandwidth,
     },
-    /// Measured pairs of a message size and its busy time, in the order of growing sizes; times must
-    /// not fall. The time is constant below the first size, linear between two sizes, and
-    /// proportional to the size beyond the last: the paper's ad hoc type.
+    /// Measured pairs of a message size and its busy time, at least one, in the order of growing
+    /// sizes. Sizes and times must be above 0, and times must not fall. The time is constant below
+    /// the first size, linear between two sizes, and proportional to the size beyond the last: the
+    /// paper's ad hoc type.
     Points(Vec<(Bytes, Time)>),
 }
 
@@ -189,7 +190,8 @@ impl Egress {
 /// An accelerator of the device, which serves one message after another.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Accelerator {
-    /// The accelerator's name in the control plane's tables.
+    /// The accelerator's name in the control plane's tables. The name `storage` stands for the SSDs
+    /// there, so no accelerator may have it.
     pub name: String,
     /// The time for which a message keeps the accelerator busy, by message size.
     pub curve: Curve,
@@ -205,7 +207,8 @@ pub struct Accelerator {
     /// time. The latency does not lower the accelerator's rate.
     pub latency: Time,
     /// The capacity of the accelerator's input buffer, which holds the bytes that wait to be
-    /// processed; above 0.
+    /// processed; above 0. It limits only messages on [`Path::InlineRx`](crate::Path::InlineRx), at
+    /// the first accelerator of their route.
     pub input: Bytes,
 }
 
@@ -237,7 +240,7 @@ impl Accelerator {
                     good,
                     "output bytes per input byte",
                     ratio,
-                    "a number from 0",
+                    "a finite number, at least 0",
                 )?;
             }
         }

@@ -72,8 +72,9 @@ impl Direction {
         self.sources[source].push_back(transfer);
     }
 
-    /// Puts the next packet on the wire and returns it. `None` if the wire is busy, or if the
-    /// credits suffice for no waiting packet. The wire stays busy until [`Direction::release`].
+    /// Puts the next packet on the wire and returns it. `None` if the wire is busy, if no packet
+    /// waits, or if the credits suffice for no waiting packet. The wire stays busy until
+    /// [`Direction::release`].
     pub fn start(&mut self) -> Option<Sent> {
         if self.busy {
             return None;

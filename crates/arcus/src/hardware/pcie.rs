@@ -177,8 +177,8 @@ impl PcieConfig {
         Bytes(packets * packet.overhead().get() + payload)
     }
 
-    /// The rate of back-to-back writes of `size` bytes, in payload bytes per second. It is the
-    /// smaller of the link's rate for such packets and the rate that the root complex's credits
+    /// The rate of back-to-back writes of `size` bytes, above 0, in payload bytes per second. It is
+    /// the smaller of the link's rate for such packets and the rate that the root complex's credits
     /// allow.
     pub fn write_bytes_per_s(&self, size: Bytes) -> f64 {
         let framed = self.bandwidth().as_bytes_per_s() as f64 * size.get() as f64

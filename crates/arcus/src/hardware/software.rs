@@ -22,7 +22,8 @@ pub struct SoftwareRate {
 pub struct SoftwareConfig {
     /// The name of the shaping system in reports.
     pub name: &'static str,
-    /// The time between two rounds of the thread over all flows, while it is not interrupted; above 0.
+    /// The time from the end of the thread's work in one round over all flows to the beginning of
+    /// the next round, while the thread is not interrupted; above 0.
     pub period: Time,
     /// The size of each flow's token bucket, given as the time in which the bucket fills; at least
     /// `period`. While the thread is interrupted, a flow gains at most one full bucket; the tokens

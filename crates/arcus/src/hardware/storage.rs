@@ -188,7 +188,7 @@ impl Storage {
     /// Ends an operation of the SSD with index `device` and frees the operation's unit. If the
     /// operation was the programming of a write, this write leaves the SSD's buffer, and the first
     /// write that waits for space enters it. Returns the tag and acknowledgement time of the write
-    /// that enters; `None` if none waited.
+    /// that enters; `None` if none waited, and after a read.
     pub fn end(&mut self, device: usize, operation: Operation, now: Time) -> Option<(u32, Time)> {
         let ssd = &mut self.devices[device];
         ssd.busy -= 1;

@@ -213,7 +213,7 @@ pub(super) const ROWS: &[Row<Platform>] = &[
         300_000.0,
         "messages",
         Provenance::Assumed,
-        "of all flows of a context, if each has passed control.profile_few: seconds of this machine's time",
+        "of all flows of a context, if each has passed control.profile_few: seconds of computing time",
         |_| thresholds::ENOUGH as f64,
     ),
     fixed(
@@ -229,7 +229,7 @@ pub(super) const ROWS: &[Row<Platform>] = &[
         1_000.0,
         "times",
         Provenance::Assumed,
-        "the longest simulation of a context, over control.watched",
+        "the longest simulation of a context, over the shortest one of this context",
         |_| thresholds::LONGEST as f64,
     ),
     fixed(

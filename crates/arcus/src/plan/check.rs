@@ -31,7 +31,8 @@ pub struct PlannedFlow {
     pub request: AdmissionRequest,
     /// The arrival process of the flow's messages.
     pub arrivals: Arrivals,
-    /// The simulated time when the flow asks for admission, counted from the end of the warm-up.
+    /// The simulated time when the flow asks for admission, counted from the end of the warm-up. A
+    /// flow with 0 asks before the simulation and is present during the warm-up, too.
     pub from: Time,
     /// The simulated time when the flow leaves, counted from the end of the warm-up; `None` if it
     /// stays to the end.

@@ -36,8 +36,8 @@ pub struct PlanFile {
     #[serde(default = "defaults::factor")]
     #[schemars(range(min = 1.0, max = 100.0))]
     pub oversubscription: f64,
-    /// How far ahead ARCUS predicts, in us, that a flow's falling rate will miss its SLO; 0 turns
-    /// prediction off.
+    /// How far ahead ARCUS predicts, in us, that a flow's falling rate will miss its SLO. The time
+    /// is rounded down to whole control periods of 100 us; below 100, there is no prediction.
     #[serde(default)]
     #[schemars(range(max = MOST_US))]
     pub predict_us: u64,
@@ -179,13 +179,13 @@ pub struct Pair(
 );
 
 /// The service class of a flow, by its name in plan files: how firmly the flow's SLO is promised
-/// (ARCUS, section 6).
+/// (ARCUS, section 6). With an `oversubscription` above 1, flows of every class may get less.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(inline)]
 pub enum PromiseClass {
-    /// The flow always gets its promised rate: promises to such flows may use only 15/16 of the
-    /// capacity, and the remaining capacity is a reserve.
+    /// The flow always gets its promised rate: it is admitted only if the promises to all flows
+    /// together need at most 15/16 of the capacity. The remaining capacity is a reserve.
     Reserved,
     /// The flow almost always gets its promised rate: promises to such flows may use the whole
     /// capacity.
@@ -193,7 +193,7 @@ pub enum PromiseClass {
     OnDemand,
     /// The flow always gets its promised rate, and for a limited time may send at a higher rate.
     ManagedBurst,
-    /// Nothing is promised: the flow gets the capacity that other flows leave.
+    /// No rate is promised: the flow gets capacity that other flows leave.
     Opportunistic,
 }
 
@@ -253,8 +253,8 @@ pub struct FlowTable {
     /// and the smaller one is promised.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub slo_operations_per_s: Option<f64>,
-    /// Percentage of periods in which the rate is promised. By default, the mean rate of the whole
-    /// run is promised.
+    /// Percentage of periods in which the rate is promised. By default, the mean rate over the
+    /// measured time in which the flow is present is promised.
     #[schemars(range(min = 50.0, max = 99.999))]
     pub slo_percent: Option<f64>,
     /// Length of the periods of `slo_percent` in us; default: the time of 100 messages at the
@@ -280,7 +280,8 @@ pub struct FlowTable {
     /// rate; default 10.
     #[schemars(range(min = 1.0, max = 100.0))]
     pub burst_factor: Option<f64>,
-    /// Total time of bursts of the policy `managed-burst` in each window, in us; default 0.
+    /// Total time of bursts of the policy `managed-burst` in each window, in us, at most
+    /// `window_us`; default 0.
     pub burst_us: Option<u64>,
     /// Length of the window of `burst_us`, in us; default 1,000,000.
     #[schemars(range(min = 1))]
@@ -288,10 +289,12 @@ pub struct FlowTable {
     /// Priority if promises exceed the capacity: flows of priority 0 keep their rates longest.
     #[serde(default)]
     pub priority: u8,
-    /// Simulated time at which the flow asks for admission, in us after the warm-up.
+    /// Simulated time at which the flow asks for admission, in us after the warm-up. It asks at the
+    /// next end of a control period, which come every 100 us; with 0, before the warm-up begins.
     #[serde(default)]
     pub from_us: u64,
-    /// Simulated time at which the flow leaves, in us after the warm-up; by default, the flow stays.
+    /// Simulated time at which the flow leaves, in us after the warm-up: it leaves at the next end
+    /// of a control period. By default, the flow stays.
     pub until_us: Option<u64>,
     /// Arrival process of the flow's messages.
     #[serde(default)]

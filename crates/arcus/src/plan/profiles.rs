@@ -32,8 +32,8 @@ pub struct ProfileFile {
     pub sizes: Vec<u64>,
     /// The contexts (mixes of flows), each with the platform's capacity.
     pub entries: Vec<Entry>,
-    /// The combinations of the plan's flows, each with a tag that says whether the platform can
-    /// give all its flows their SLOs.
+    /// The combinations of the plan's flows with SLOs, each with a tag that says whether its flows
+    /// may be admitted together.
     pub combinations: Vec<TaggedCombination>,
     /// The number of contexts that were simulated to create this table.
     pub simulated: u64,
@@ -84,8 +84,8 @@ struct EntryFlow {
     permille: u32,
 }
 
-/// One or more flows of a plan, each on one of its routes, with a tag that says whether the platform
-/// can give all of them their SLOs at the same time.
+/// One or more flows of a plan, each on one of its routes, with a tag that says whether all of them
+/// may be admitted together.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TaggedCombination {
@@ -98,8 +98,9 @@ pub struct TaggedCombination {
     /// The largest total rate that the platform can deliver if the flows of this combination send
     /// in the proportions of their SLOs, in gigabits per second.
     pub gbit_per_s: f64,
-    /// The tag: `SLO-Friendly` if the platform can give all flows of this combination their SLOs,
-    /// and otherwise `SLO-Violating`.
+    /// The tag: `SLO-Friendly` if the load of all SLOs is at most the plan's `oversubscription`
+    /// (15/16 of it for a combination with a `reserved` or `opportunistic` flow), and otherwise
+    /// `SLO-Violating`.
     pub tag: String,
 }
 
@@ -194,7 +195,9 @@ impl ProfileFile {
             .map_err(|error| PlanError::of(Vec::new(), format!("profiles: {error}")))
     }
 
-    /// Returns the file's capacities and tags as a table for the platform of `plan`.
+    /// Returns the file's capacities and tags as a table for the platform of `plan`. The tags are
+    /// those of the profiled plan: they do not take other policies or another `oversubscription` of
+    /// `plan` into account.
     ///
     /// # Errors
     /// [`PlanError`] for profiles of another platform, for a context that does not fit the

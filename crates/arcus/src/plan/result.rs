@@ -26,15 +26,17 @@ pub struct PlanResult {
     /// promised in a percentage of periods, they are the periods of this promise.
     pub violations: u64,
     /// The number of control periods in which a flow kept its SLO, but was predicted to miss it
-    /// later, summed over all flows.
+    /// later, summed over all flows, in the whole simulation with ARCUS including the warm-up.
     pub predicted_violations: u64,
-    /// The number of times that the runtime moved a flow to another route.
+    /// The number of times that the runtime moved a flow to another route, in the whole simulation
+    /// with ARCUS including the warm-up.
     pub moves: u64,
     /// How much of the measured time each link, accelerator, port and SSD was in use, in the order of
     /// the platform.
     pub utilisation: Vec<ResourceUse>,
     /// The number of contexts (mixes of flows) whose capacity was simulated for this plan, because
-    /// the given table of profiles did not contain them.
+    /// the given table of profiles did not contain them. Contexts that the given table itself had
+    /// simulated before count, too.
     pub simulated_contexts: u64,
 }
 
@@ -96,7 +98,8 @@ impl UnitRegisters {
 }
 
 /// An admitted flow: its request, its route, its registers, and the rate that it got while it was
-/// present.
+/// present. For a flow that is present from the start, values at admission are those at the start
+/// of the simulation, after the admission of all such flows.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AdmittedFlow {
     /// The flow's name.
