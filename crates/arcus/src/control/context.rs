@@ -16,7 +16,8 @@ pub struct Pattern {
     pub size: Bytes,
     /// The flow's share of all bytes that the context's flows send, in thousandths.
     /// [`Context::new`] raises shares to at least 10, since smaller shares take long to simulate
-    /// and have little effect.
+    /// and have little effect. So the shares of a context may add up to more than 1,000; their
+    /// proportions count.
     pub permille: u32,
 }
 
