@@ -29,7 +29,7 @@ pub struct SweepOptions {
 }
 
 /// Simulates the capacities of a plan's platform in advance, so that later admissions need no
-/// simulation for contexts of at most [`SweepOptions::most`] (and 4) pairs of route and size.
+/// simulation for contexts of at most [`SweepOptions::most`] pairs of route and size, and at most 4.
 /// Covers the plan's flows, and unknown tenants with the sizes and paths in `options`. The returned
 /// file also states for each combination of at most [`SweepOptions::most`] of the plan's flows with
 /// SLOs whether they may be admitted together. `version` is the version of accelflow, which is
