@@ -29,11 +29,11 @@ pub struct SweepOptions {
 }
 
 /// Simulates the capacities of a plan's platform in advance, so that later admissions need no
-/// simulation for contexts of at most [`SweepOptions::most`] pairs of route and size, and at most 4.
-/// Covers the plan's flows, and unknown tenants with the sizes and paths in `options`. The returned
-/// file also states for each combination of at most [`SweepOptions::most`] of the plan's flows with
-/// SLOs whether they may be admitted together. `version` is the version of accelflow, which is
-/// written to the file.
+/// simulation for contexts of at most [`SweepOptions::most`] pairs of route and size, and at most
+/// 4. Covers the plan's flows, and unknown tenants with the sizes and paths in `options`. The
+/// returned file also states for each combination of at most [`SweepOptions::most`] of the plan's
+/// flows with SLOs whether they may be admitted together. `version` is the version of accelflow,
+/// which is written to the file.
 ///
 /// # Errors
 /// [`PlanError`] for more mixes or combinations of flows than allowed, and for invalid flows.
