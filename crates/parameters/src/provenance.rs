@@ -2,14 +2,14 @@
 
 use std::fmt;
 
-/// The kind of source of a parameter's default: printed in a paper, derived from a paper, measured,
-/// or assumed.
+/// The kind of source of a parameter's default: printed in a paper, derived from published numbers,
+/// measured, or assumed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Provenance {
     /// Printed in a paper. [`Parameter::source`](crate::Parameter::source) names the paper and the
     /// section, figure or table.
     Paper,
-    /// Calculated from numbers that a paper prints.
+    /// Calculated from published numbers, such as those that a paper prints.
     Derived,
     /// Measured. [`Parameter::source`](crate::Parameter::source) names the measured thing.
     Measured,

@@ -75,8 +75,8 @@ impl Refusal {
     }
 
     /// Creates the error for the unknown name `name`. `place` states what `name` should name, such
-    /// as `service`. The error's text proposes names in `known` that are spelt like `name`, and
-    /// lists the names in `known`:
+    /// as `service`. The error's text proposes names in `known` that are spelt like `name` (unless
+    /// `known` has only one name), and lists the names in `known`:
     ///
     /// * with proposals, all names if there are at most 20, else none;
     /// * without proposals, all names if there are at most 40, else the first three.

@@ -13,8 +13,9 @@ const UNITS: [&str; 8] = ["rps", "us", "ns", "ms", "s", "bytes", "ratio", "w"];
 ///
 /// Names have parts separated by dots, such as `accelerator.pes`. The result has the known names
 /// that end in the last part of `name` (`pes` finds `accelerator.pes`), or begin with all parts of
-/// `name`. If no known name does, the result has the known names whose last part has a similar
-/// spelling (`pes.TPC` finds `pes.TCP`), or adds only a unit (`rate` finds `rate_rps`).
+/// `name`. Of the names that end so, only those with a similar beginning count if there are any. If
+/// the result would be empty, it has the known names with a similar beginning whose last part has a
+/// similar spelling (`pes.TPC` finds `pes.TCP`), or adds only a unit (`rate` finds `rate_rps`).
 ///
 /// Case is ignored, and `-` and blanks count as `_`.
 pub fn similar<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> Vec<&'k str> {

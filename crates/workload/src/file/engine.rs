@@ -19,9 +19,9 @@ use crate::services;
 use crate::sizes::{LogNormal, PayloadSizes, QuantileTable, SizeDistribution, SizePreset};
 
 impl Workload {
-    /// Returns the size distributions of all messages of the workload. Services and chains without
-    /// stated sizes have those of the file's `defaults`; if `defaults` has none, they have those of
-    /// the preset `others`.
+    /// Returns the size distributions of all messages of the workload. A chain without stated sizes
+    /// has those of its service. A service without stated sizes has those of the file's `defaults`;
+    /// if `defaults` has none, it has those of the preset `others`.
     ///
     /// # Errors
     /// [`Refusal`] if the file names a CSV file whose contents [`super::Document::inlined`] has not
@@ -197,8 +197,8 @@ impl Workload {
     /// TCP operation on a core, in ns.
     ///
     /// # Errors
-    /// [`Refusal`] for a custom accelerator whose cost is not stated, and for costs that do not fit
-    /// a service.
+    /// [`Refusal`] for a custom accelerator whose cost is not stated, for costs that do not fit a
+    /// service, and the errors of [`Workload::kind_speedups`].
     pub fn paper_profile(
         &self,
         paths: &[services::Service],
@@ -245,9 +245,10 @@ impl Workload {
     /// `defaults.costs` is ignored here: the caller passes it as `tcp_cost_ns`.
     ///
     /// # Errors
-    /// [`Refusal`] for costs that do not fit a service, for costs that are still to be measured
-    /// ([`Costs::Measured`]), and for a cost of an operation or a time of application logic that a
-    /// service needs but the file does not state.
+    /// [`Refusal`] for costs that do not fit a service, for an invalid recording and one that
+    /// [`super::Document::inlined`] has not inserted yet, for costs that are still to be measured
+    /// ([`Costs::Measured`]), for a cost of an operation or a time of application logic that a
+    /// service needs but the file does not state, and the errors of [`Workload::kind_speedups`].
     pub fn profile(
         &self,
         paths: &[services::Service],

@@ -5,7 +5,7 @@ use accelflow_parameters::Refusal;
 use super::places::Position;
 
 /// The error of a workload file that cannot be parsed or used. Displayed as
-/// `FILE:LINE:COLUMN: MESSAGE`.
+/// `FILE:LINE:COLUMN: MESSAGE`, or as `FILE: MESSAGE` if the position is unknown.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{file}{}: {cause}", .at.map(|at| format!(":{at}")).unwrap_or_default())]
 pub struct FileError {
@@ -20,10 +20,10 @@ pub struct FileError {
 /// The reason why a workload file cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Cause {
-    /// The text is not valid TOML or JSON.
+    /// The text is not valid TOML or JSON, or its fields do not form a workload.
     #[error("must be {format}: {message}")]
     Syntax {
-        /// The expected format: `TOML` or `JSON`.
+        /// What the text must be: `TOML`, `JSON` or `a workload`.
         format: &'static str,
         /// The message of the parser.
         message: String,

@@ -18,12 +18,14 @@ pub const MAX_FILE_BYTES: u64 = 256 << 20;
 
 impl Document {
     /// Returns the document with the contents of files in place of their names, for traces,
-    /// recordings and CSV files. File names are relative to `folder`. `modules` maps the name of
-    /// each Python module in the workload to the text of the traces that the module registers.
+    /// recordings and CSV files. File names are relative to `folder`. `modules` maps the path of
+    /// each Python module, as the workload states it, to the text of the traces that the module
+    /// registers.
     ///
     /// # Errors
-    /// [`FileError`] for a file that cannot be read or whose contents are not of the expected kind,
-    /// and the errors of [`Document::check`].
+    /// [`FileError`] for a file that cannot be read, has more than [`MAX_FILE_BYTES`] or has other
+    /// contents than expected, for a module that `modules` does not have, and the errors of
+    /// [`Document::check`].
     pub fn inlined(
         mut self,
         folder: &Path,
@@ -197,8 +199,12 @@ impl Files<'_> {
         let place = format!("{place}.histogram_file");
         let rows = self.table(file, &place, ["time_us", "count"])?;
         if let Some(index) = rows.iter().position(|row| !is_count(row[1])) {
-            let value = format!("{} in row {} of {file}", rows[index][1], index + 1);
-            let allowed = "must be a count: a whole number, 0 or more";
+            let value = format!(
+                "{} in row {} below the first line of {file}",
+                rows[index][1],
+                index + 1
+            );
+            let allowed = "must be a count: a whole number from 0 to below 1e15";
             return Err(Refusal::new(place, value, allowed));
         }
         let row = |[time, count]: [f64; 2]| (Duration(time), count as u64);
@@ -218,8 +224,12 @@ impl Files<'_> {
             .position(|row| !row.iter().copied().all(is_count))
         {
             let [size, count] = rows[index];
-            let value = format!("{size}, {count} in row {} of {file}", index + 1);
-            let allowed = "must be a size in bytes and a count: two whole numbers, 0 or more";
+            let value = format!(
+                "{size}, {count} in row {} below the first line of {file}",
+                index + 1
+            );
+            let allowed =
+                "must be a size in bytes and a count: two whole numbers from 0 to below 1e15";
             return Err(Refusal::new(place, value, allowed));
         }
         let row = |[size, count]: [f64; 2]| (Size(size as u64), count as u64);

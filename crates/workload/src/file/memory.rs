@@ -120,7 +120,8 @@ impl Workload {
                 if !all.map_err(|error| self.refusal(error, image))? {
                     let path = self.path_of(&place).0;
                     warnings.push(format!(
-                        "{path}.odds: only {MAX_WAYS} combinations of the random values were checked"
+                        "{path}.odds: at most {MAX_WAYS} combinations of the random values were \
+                         checked, not all"
                     ));
                 }
             }

@@ -8,7 +8,7 @@ use std::fmt;
 pub struct Position {
     /// The line in the file, counted from 1.
     pub line: usize,
-    /// The column in the line, in characters, counted from 1.
+    /// The column in the line, counted from 1: in characters in a TOML file, in bytes in JSON text.
     pub column: usize,
 }
 

@@ -11,7 +11,8 @@ use super::values::Arrivals;
 pub const EQUAL: &str = "equal";
 
 /// The name of the set of arrival rates in which each service has the rate of its own fields in the
-/// workload file: `rate_rps`, `arrivals` or `rate_share`.
+/// workload file: `rate_rps`, `arrivals` or `rate_share`. [`Workload::rate_shares`] says which rate
+/// a service without these fields has.
 pub const OWN: &str = "own";
 
 impl Workload {
@@ -93,7 +94,8 @@ impl Workload {
     ///
     /// In the set [`OWN`], a service that states `rate_share` has this value, and a service with a
     /// rate ([`Workload::rate_of`]) has the rate divided by the mean rate. For a service with both,
-    /// `rate_share` takes precedence only if `scaled` is true. A service with neither has 1.
+    /// `rate_share` takes precedence only if `scaled` is true. A service with neither has 1. If any
+    /// service has no rate, there is no mean rate ([`Workload::mean_rate`]), and no rate counts.
     pub fn rate_shares(&self, name: &str, scaled: bool) -> Option<Vec<f64>> {
         if name == EQUAL {
             return Some(vec![1.0; self.services.len()]);

@@ -198,7 +198,8 @@ pub struct Service {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_rps: Option<Rate>,
     /// The service's arrival rate as a multiple of the mean rate of all services. It is used if the
-    /// scenario sets the mean rate. Default: `rate_rps` divided by its mean over all services.
+    /// scenario sets the mean rate. Default: the service's rate divided by the mean rate of all
+    /// services, or 1 if a service has no rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(max = 1e6), extend("exclusiveMinimum" = 0))]
     pub rate_share: Option<f64>,
@@ -247,7 +248,8 @@ pub const MAX_PHASES: usize = 1_000;
 pub enum Phase {
     /// A chain of traces, or several copies of this chain that run in parallel.
     Chain(Chain),
-    /// Different chains of traces that run in parallel. The phase ends when the last of them ends.
+    /// Different chains of traces that run in parallel. The phase ends when the last of them ends;
+    /// detached chains do not count.
     Parallel(Parallel),
     /// Application logic that takes a stated time.
     Timed(Timed),

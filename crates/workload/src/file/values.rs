@@ -107,7 +107,8 @@ pub struct LogNormalBytes {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum SizesPreset {
-    /// The sizes of the messages of DeathStarBench's SocialNetwork; only for that workload.
+    /// The sizes of the messages of DeathStarBench's SocialNetwork; only for whole services of that
+    /// workload, not for single chains.
     SocialNetwork,
     /// The uncompressed sizes of the data in calls of Snappy (a compressor) in Google's fleet, up
     /// to 64 KiB.
@@ -181,8 +182,8 @@ pub enum Costs {
         #[serde(default, rename = "LdB", skip_serializing_if = "Option::is_none")]
         ldb: Option<OperationCost>,
     },
-    /// Costs measured on the machine that runs the simulation; allowed only if all services are
-    /// services of SocialNetwork.
+    /// Costs measured on the machine that runs the simulation; allowed only in `defaults`, if no
+    /// service has costs of its own and all services are services of SocialNetwork.
     Measured {},
 }
 
@@ -269,7 +270,8 @@ pub struct LogNormalTime {
 pub struct Retry {
     /// The probability that an attempt fails.
     pub odds: Probability,
-    /// The largest number of attempts, the first included.
+    /// The largest number of attempts, the first included. If the last one fails, the request is
+    /// answered with an error, unless its chain is detached.
     #[schemars(range(min = 1, max = 64))]
     pub attempts: u8,
     /// The time from a failed attempt to the next one, in us.

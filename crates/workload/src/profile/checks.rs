@@ -21,9 +21,10 @@ const MOST_BYTES: u64 = 1_000_000_000_000;
 const MAX_ROUNDS: usize = 1_000;
 
 impl Recording {
-    /// Checks the values of all recorded services: times, numbers of samples, quantiles,
-    /// calibrations and unique names. [`Profile::from_recording`](super::Profile::from_recording)
-    /// checks whether the recorded operations and requests fit a service's path.
+    /// Checks the values of all recorded services: times, numbers of samples, quantiles, size
+    /// groups, calibrations and unique names.
+    /// [`Profile::from_recording`](super::Profile::from_recording) checks whether the recorded
+    /// operations and requests fit a service's path.
     ///
     /// # Errors
     /// [`RecordingError`] for the first value that is not allowed.

@@ -24,14 +24,15 @@ use crate::services::{ChainWalk, Operation, PhaseWalk, RecordedRequests, Service
 /// distributions of the recorded times.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum RecordedTimes {
-    /// Every request takes the recorded medians. Time outside of accelerator calls and application
+    /// Every request takes the recorded medians; the cost of an operation also depends on the size
+    /// of the request's message ([`Cost::at`]). Time outside of accelerator calls and application
     /// logic (kernel, sockets, scheduling) is left out.
     #[default]
     Median,
     /// Each request takes times drawn from the recorded distributions, including the time outside
-    /// of accelerator calls and application logic (kernel, sockets, scheduling). For times without
-    /// a recorded distribution, the medians are used. Recordings before version 4 have no
-    /// distributions.
+    /// of accelerator calls and application logic (kernel, sockets, scheduling). For operations and
+    /// application logic without a recorded distribution, the medians are used; time outside of
+    /// both without one is left out. Recordings before version 4 have no distributions.
     Distribution,
 }
 
@@ -40,7 +41,7 @@ pub enum RecordedTimes {
 #[derive(Clone, Debug, PartialEq)]
 pub struct RecordingOptions {
     /// The share of each operation's cost that is proportional to the payload's size, indexed by
-    /// [`Accel::index`]; by default [`ASSUMED_SIZE_SHARES`].
+    /// [`Accel::index`]; by default [`ASSUMED_SIZE_SHARES`]. Custom accelerators have 0.5.
     ///
     /// It is used only for accelerators whose share cannot be measured from the recording. To
     /// measure the share, the recording must have enough calls grouped by size (from version 5 on),

@@ -63,7 +63,8 @@ impl StatedCost {
 impl Profile {
     /// Creates the cost profile of `service` from the costs of operations in `costs`, stated per
     /// message and per byte. `sizes` has the sizes of the service's messages, and `image` its
-    /// traces. Application logic takes no time until [`Profile::with_cpu_times`] sets its time.
+    /// traces. Application logic takes no time until [`Profile::with_cpu_times`] sets its time. The
+    /// times of remote sides are [`RemoteWaits::short`].
     ///
     /// # Errors
     /// [`StatedCostsError`] for an operation of the service without a cost, and the errors of

@@ -94,7 +94,7 @@ pub enum Averaging {
 /// paper, such as the cost of a TCP operation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PaperOptions {
-    /// The cost of a TCP operation on a core. All other costs scale with it.
+    /// The cost of a TCP operation on a core. All other costs but `kinds` scale with it.
     ///
     /// Provenance: assumed. The default of 20 us is within "tens of us", the only statement of the
     /// paper about the time of operations. A search for parameters that explain the paper's
@@ -236,6 +236,7 @@ impl Profile {
 
 /// Returns the share of core time, from 0 to 1, that the services of `profile` spend on each kind
 /// of work, in the order of [`ShareKind::ALL`]. `averaging` states how the services are averaged.
+/// The time of custom accelerators does not count.
 pub fn shares(profile: &Profile, averaging: Averaging) -> [f64; 7] {
     let times = profile.services().iter().map(|service| {
         let mut of = [0.0; 7];

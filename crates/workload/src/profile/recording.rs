@@ -54,7 +54,7 @@ pub struct RecordedService {
     /// The name of the service, such as `CPost`.
     pub service: String,
     /// The calibration that measured the service's costs; `None` if the costs were measured on
-    /// requests that a server answered.
+    /// requests that a server answered, and in recordings before version 3.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calibration: Option<Calibration>,
     /// The measurements of each phase of the service's path, in order.

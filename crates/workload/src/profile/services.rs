@@ -15,8 +15,9 @@ pub struct OperationProfile {
     pub operation: Operation,
     /// The cost of the accelerator's operation on a core.
     pub cost: Cost,
-    /// The payload sizes, if they were measured; if `None`, they are drawn from the distributions
-    /// of message sizes ([`PayloadSizes`](crate::sizes::PayloadSizes)).
+    /// The measured payload sizes. They hold for a message of mean size; those of a request are in
+    /// proportion to the drawn size of its message ([`PayloadSizes`](crate::sizes::PayloadSizes)).
+    /// `None` if they were not measured: they then follow from the drawn size alone.
     pub payload: Option<Payload>,
     /// The distribution of the cost on a core, with the same mean as `cost`; `None` if the cost is
     /// not drawn for each request.
@@ -99,7 +100,7 @@ impl ServiceProfile {
     }
 
     /// Returns the recorded requests to the service, with the payload values of each; empty if the
-    /// recording has no individual requests.
+    /// recording has no individual requests, or the costs are not from a recording.
     pub fn requests(&self) -> &RecordedRequests {
         &self.requests
     }
@@ -223,7 +224,8 @@ impl Profile {
         &self.services
     }
 
-    /// Returns the profile with only the services whose names are in `names`.
+    /// Returns the profile with only the services whose names are in `names`. Typical costs
+    /// ([`Profile::typical_cost`]) and parameters remain those of all services.
     #[must_use]
     pub fn only(mut self, names: &[&str]) -> Profile {
         self.services

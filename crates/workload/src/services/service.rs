@@ -16,7 +16,8 @@ pub struct Service {
 }
 
 /// A phase of a service's path: application logic on a core, or chains of traces on accelerators. A
-/// phase begins when the phase before it has ended completely.
+/// phase begins when all chains of the phase before it have ended, except for detached chains
+/// ([`file::Chain`](crate::file::Chain)), which run on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Phase {
     /// Application logic on the core to which the request belongs.
