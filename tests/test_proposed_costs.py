@@ -86,10 +86,10 @@ def test_functions_marked_as_tcp_or_load_balancing_are_left_out(accelerator: str
     assert proposal.workload["services"][0]["app_us"] == 13.0
     results = proposal.compare(orchestrators=["non_acc"], requests=100)
     assert results["non_acc"]["made"].completed > 0
-    with pytest.raises(InputError, match="operations recorded in the last call of made = 0"):
+    with pytest.raises(InputError, match="LdB recorded in the last call of made = 0"):
         propose("made", [call([marked])], 10.0)
 
 
 def test_a_function_without_operations_has_no_workload() -> None:
-    with pytest.raises(InputError, match="operations recorded in the last call of same = 0: must"):
+    with pytest.raises(InputError, match="LdB recorded in the last call of same = 0: must"):
         propose("same", [call([])], 10.0)

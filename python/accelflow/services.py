@@ -57,7 +57,10 @@ def chain(trace: str, **options: Unpack[ChainOptions]) -> Chain:
 
 
 def parallel(*chains: Chain) -> Parallel:
-    """Return a phase that runs several chains of traces in parallel, and ends with the last one."""
+    """Return a phase that runs several chains of traces in parallel, and ends with the last one.
+
+    Detached chains do not count for its end.
+    """
     return {"parallel": list(chains)}
 
 
@@ -75,7 +78,7 @@ class Service:
     without a time of their own. `arrivals`, `sizes` of messages, `costs` of operations and `waits`
     for other servers have types of :mod:`accelflow.phases`.
 
-    Fields that are None take the workload's `defaults`.
+    A field that is None has the value in the workload's `defaults`, if they have one.
     """
 
     name: str
@@ -122,7 +125,7 @@ class Workload:
 
     `defaults` has the values of fields that services omit. `traces` are the workload's own traces
     (programs of accelerator calls). `description` is a text for readers. `rest` has the other
-    tables of a workload's file by name: ``kinds``, ``rates`` and ``origin``.
+    tables of a workload's file by name: ``kinds``, ``rates``, ``origin`` and ``printed``.
     """
 
     name: str

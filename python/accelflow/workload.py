@@ -119,7 +119,8 @@ def read_workload(path: str | PathLike[str]) -> dict[str, Any]:
     """Read the workload in the TOML or JSON file at `path`, and return it as dicts and lists.
 
     The files to which it refers (traces, recordings, CSV) are not read. Raises InputError for a
-    file that cannot be read, and for the first value that is not allowed, with its line and column.
+    file that cannot be read, and for the first value that is not allowed, with its line and column
+    in a TOML file.
     """
     text = _text(Path(path))
     try:
@@ -373,7 +374,9 @@ def check_suite(name: str) -> None:
 
 @contextmanager
 def located(workload: object) -> Iterator[None]:
-    """Add file, line and column to errors of the ``with`` block about values of `workload`.
+    """Add the file to errors of the ``with`` block about values of `workload`.
+
+    For TOML, add line and column, too.
 
     If `workload` is not the path of a file (:func:`is_file`), errors are unchanged, also for a dict
     that was read from a file.
@@ -441,7 +444,7 @@ def new_workload(name: str, like: str | None = None) -> str:
     """Return the text of a file for a new workload called `name`: commented, and ready to run.
 
     The workload has two small services, or the services of the suite called `like`. Raises
-    InputError for an invalid name, and for an unknown suite.
+    InputError for an invalid name, for the name of a suite, and for an unknown suite `like`.
     """
     if name in SUITES:
         raise refused("name", name, "must differ from the names of the suites")

@@ -113,8 +113,8 @@ class Offloaded(Generic[_Given, _Result]):
         """Propose traces (programs of accelerator calls) and a workload from the recorded calls.
 
         In the workload, the function is a service with `rate_rps` requests per second. Raises
-        InputError if no call has returned or the last one had no operation, and for a rate that is
-        not a number above 0, at most 1e9.
+        InputError if no call has returned or the last one had no operation other than TCP and LdB,
+        and for a rate that is not a number above 0, at most 1e9.
         """
         return propose(self._function.__name__, self.recordings, rate_rps)
 

@@ -38,11 +38,11 @@ _Result = TypeVar("_Result")
 class Proposal:
     """Traces (programs of accelerator calls) proposed for a function, and a workload with them.
 
-    `name` is the function's name. `traces` maps each trace's name to its accelerators, which do the
-    function's operations. `workload` is the content of a workload's file with one service, which
-    uses the traces. `notes` list the values that had to be assumed, and the operations that were
-    left out. `on_argument` names the trace that processes the function's argument; it is empty if
-    none does.
+    `name` is the function's name, cut to 40 characters and changed where names of traces do not
+    allow it. `traces` maps each trace's name to its accelerators, which do the function's
+    operations. `workload` is the content of a workload's file with one service, which uses the
+    traces. `notes` list the values that had to be assumed, and the operations that were left out.
+    `on_argument` names the trace that processes the function's argument; it is empty if none does.
     """
 
     name: str
@@ -55,8 +55,8 @@ class Proposal:
     def register(self, library: Library) -> None:
         """Add the traces to `library`.
 
-        Raises TraceError for names that the library already has, and InputError if `library` is not
-        a library.
+        Raises TraceError if the library has a different trace of the same name, and InputError if
+        `library` is not a library.
         """
         instance_of("library", library, (Library,), "an accelflow.trace.Library")
         for name, calls in self.traces.items():
@@ -95,8 +95,9 @@ def propose(name: str, recordings: Sequence[Recording], rate_rps: float) -> Prop
 
     In the workload, the function is a service with `rate_rps` requests per second. Its operations
     have the order of the last recording. Sizes and application time are medians over the recordings
-    with the same operations, and costs are of all recordings. Raises InputError without recordings
-    or operations, and for a rate that is not a number above 0, at most 1e9.
+    with the same operations, and costs are of all recordings. Raises InputError without recordings,
+    if the last one has no operation other than TCP and LdB, and for a rate that is not a number
+    above 0, at most 1e9.
     """
     if not recordings:
         raise refused(
@@ -106,7 +107,7 @@ def propose(name: str, recordings: Sequence[Recording], rate_rps: float) -> Prop
         )
     positive_number("rate_rps", rate_rps, _MOST_RPS)
     if not _chains(recordings[-1].operations):
-        place = f"number of operations recorded in the last call of {name}"
+        place = f"number of operations but TCP and LdB recorded in the last call of {name}"
         raise refused(place, 0, "must be at least 1 (docs/annotations.md)")
     notes = [f"rate: {rate_rps:g} requests a second (assumed)"]
     name = re.sub(r"[^A-Za-z0-9_]", "_", name)[:40].lstrip("0123456789_") or "function"

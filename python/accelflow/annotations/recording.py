@@ -31,7 +31,8 @@ class Operation:
     size 0. `time_ns` is the call's time. `follows` is the index of the operation whose output is
     this input; None if the input comes from elsewhere.
     `of_argument` is true if the input is an argument of the recorded function, and `is_result` if
-    the output is that function's result. For a checksum, the unchanged input counts as its output.
+    the output is that function's result. A checksum has `output_bytes` 0. For `follows` and
+    `is_result`, its unchanged input counts as its output.
     """
 
     accelerator: str
@@ -141,7 +142,8 @@ _RECORDING: ContextVar[Recording | None] = ContextVar("recording", default=None)
 def recorded_call(function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Any:
     """Call `function` with the arguments, and return its result.
 
-    If the caller is being recorded, the call is added to the recording.
+    If the caller is being recorded and the call is an operation to record, it is added to the
+    recording.
     """
     recording_now = _RECORDING.get()
     if recording_now is None:

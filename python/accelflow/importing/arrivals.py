@@ -80,8 +80,8 @@ class Arrivals:
         If `process` is ``times``, each record is the time of a request; if it is ``rates``, the
         value is the rate in requests per second from this time on. `place` describes times in error
         messages. `last_ns` is the end of the last rate, or None if it is not known. Raises
-        InputError if there would be no requests, and for a rate that is too high or a mean rate out
-        of range.
+        InputError if there would be no requests, for times that are all equal, and for a rate that
+        is too high or a mean rate out of range.
         """
         self.process = process
         self._records = records
@@ -176,8 +176,8 @@ def read_arrivals(paths: Sequence[Path], report: Report, options: Options) -> Ar
 
     A table has a column of times, and may have a column of counts or rates. The name of the column
     of times declares their unit (``time_ms``). Times may be in any order. Raises InputError for
-    tables without a column of times or without a usable row, and for options that are not allowed
-    or contradict the table.
+    tables without a column of times or without a usable row, for options that are not allowed or
+    contradict the table, and as :class:`Arrivals` does.
     """
     if options.window_s is not None and not 1e-9 <= options.window_s <= 1e9:
         raise refused("--window", options.window_s, "must be from 1e-9 to 1e9 seconds")

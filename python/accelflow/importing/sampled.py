@@ -41,9 +41,9 @@ _SHOWN: Final = 10
 class Asked:
     """The choice of the samples that are read from a profile of perf, pprof or folded stacks.
 
-    `process` is perf's command, or the first frame of folded stacks (None: all). `label` is the key
-    and the text of a label of pprof (None: all samples). `sample_type` is an event of perf or a
-    sample type of pprof (None: the profile's default).
+    `process` is perf's command, or the first frame of folded stacks (None: all but perf's idle
+    tasks). `label` is the key and the text of a label of pprof (None: all samples). `sample_type`
+    is an event of perf or a sample type of pprof (None: the profile's default).
     """
 
     process: str | None = None

@@ -38,10 +38,10 @@ def breakdown(
     `rules` assign functions to categories; None stands for the built-in rules.
 
     Returns an object of schema ``accelflow.profile/1``. Each category has its share of the profile
-    and two speedups of the service in percent: with the category removed (Amdahl), and with an
-    accelerator for it, `acceleration_ratio` times as fast as the host, for which the host waits.
-    Both ignore the cost of an offload, so they are upper bounds;
-    :func:`accelflow.accelerometer.evaluate` includes that cost.
+    and two speedups of the service in percent: with the category removed (Amdahl; None for a
+    category that is the whole profile), and with an accelerator for it, `acceleration_ratio` times
+    as fast as the host, for which the host waits. Both ignore the cost of an offload, so they are
+    upper bounds; :func:`accelflow.accelerometer.evaluate` includes that cost.
 
     Stacks without a category are in the last row, `other`, whose `functions` are the heaviest ones.
     In `leaf`, these are leaf functions. In `functionality`, they are the functions that the

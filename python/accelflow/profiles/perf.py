@@ -31,7 +31,8 @@ class Weighed:
     #: All events of the profile, in order of appearance.
     events: tuple[str, ...]
     stacks: dict[Stack, int]
-    #: The instructions of each stack, if `event` is cycles and the profile also counts them.
+    #: The instructions of each stack, if `event` is cycles and the profile also counts them, with a
+    #: period for each sample.
     instructions: dict[Stack, int] | None
 
 
@@ -47,10 +48,10 @@ def parse(lines: Iterable[str], place: str, asked: str | None = None) -> Weighed
     A profile may have samples of several events, whose counts cannot be added. `asked` names the
     event to weigh by. A name with modifiers (``cycles:ppp``) is that event alone. A name without
     modifiers (``cycles``) is that event, or the sum of its variants with modifiers if the profile
-    has no event of just this name. If `asked` is None, a profile of cycles and instructions is
-    weighed by cycles. `place`, the file's name, begins error messages. Raises InputError for a line
-    that is not part of a sample, for an unknown event, and, if `asked` is None, for several events
-    that are not cycles and instructions.
+    has no event of just this name. If `asked` is None, a profile of one event is weighed by this
+    event or the sum of its variants, and a profile of cycles and instructions by cycles. `place`,
+    the file's name, begins error messages. Raises InputError for a line that is not part of a
+    sample, for an unknown event, and, if `asked` is None, for other profiles of several events.
     """
     stacks: dict[str, Counter[Stack]] = {}
     unweighed = set[str]()

@@ -63,7 +63,7 @@ class Weighed:
     sample_type: str
     #: All sample types of the profile.
     sample_types: tuple[str, ...]
-    #: For each sample, its frames from the root to the leaf, and its weight.
+    #: For each sample with a weight above 0, its frames from the root to the leaf, and the weight.
     stacks: Iterator[tuple[tuple[str, ...], int]]
 
 

@@ -53,7 +53,7 @@ def read(path: Path, *, sample_type: str | None = None) -> Profile:
 
     Raises InputError for a file that cannot be read, is in none of these formats, is larger than
     256 MiB unpacked or has no samples, for an unknown sample type, and for samples of several
-    events if `sample_type` does not choose one.
+    events, other than cycles and instructions, if `sample_type` does not choose one.
     """
     data = _bytes(path)
     # Every pprof profile has a zero byte, the length of its first text; no text has one.

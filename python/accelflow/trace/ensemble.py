@@ -59,8 +59,9 @@ class Handle:
     def wait(self, timeout_s: float | None = None) -> Run:
         """Wait for the end of the run, and return the record of the run.
 
-        Raises TraceError if the run failed, and TimeoutError after `timeout_s` seconds (0: at once;
-        None: no limit). In the main thread, Ctrl-C ends the wait, and the run goes on.
+        Raises TraceError if the run failed and for a negative `timeout_s`, and TimeoutError after
+        `timeout_s` seconds (0: at once; None: no limit). In the main thread, Ctrl-C ends the wait,
+        and the run goes on.
         """
         return self._handle.wait(timeout_s)
 
@@ -68,14 +69,18 @@ class Handle:
         """Wait for the next result that the run delivers to a core before the run ends; return it.
 
         Returns None once the run has ended. For example, one arm of a fork delivers data to a core
-        while the other still writes to the cache. Only for traces begun with ``early=True``; the
-        record of the run does not contain the results returned here. Raises TimeoutError after
-        `timeout_s` seconds (0: at once; None: no limit).
+        while the other still writes to the cache. The record of the run does not contain the
+        results returned here. A trace begun without ``early=True`` delivers no result before its
+        end. Raises TraceError for a negative `timeout_s`, and TimeoutError after `timeout_s`
+        seconds (0: at once; None: no limit).
         """
         return self._handle.next_arrival(timeout_s)
 
     def on_done(self, callback: Callable[["Handle"], object]) -> None:
         """Call `callback` with this handle when the run ends, or now if it has ended.
+
+        A handle has one callback: a later call of this method replaces it, and so does an ``await``
+        of the handle.
 
         The callback runs on the thread of the run's last accelerator, or on the caller's if the run
         has ended, and should be short. Its exceptions go to :func:`sys.unraisablehook` and have no
@@ -88,7 +93,8 @@ class Handle:
     def __await__(self) -> Generator[Any, None, Run]:
         """Wait for the end of the run without a thread, and return the record of the run.
 
-        Raises TraceError if the run failed.
+        Only one coroutine may wait: a second ``await`` of the handle replaces the first, which then
+        never ends, and so does :meth:`on_done`. Raises TraceError if the run failed.
         """
         loop = asyncio.get_running_loop()
         ended: asyncio.Future[None] = loop.create_future()
@@ -114,10 +120,11 @@ class Ensemble:
     Each accelerator has `instances`. An instance has `workers` threads (`workers_of` overrides
     their number by accelerator), queues of `queue_entries`, and an overflow area of
     `overflow_entries`; `policy` is the order of the queues (docs/ensemble.md). An accelerator call
-    that finds all queues full runs on one of `core_workers` threads, which act as cores. At most
-    `most_runs` traces run concurrently, and at most `tenant_runs` of one tenant (0: any number). A
-    trace that waits longer than `response_timeout_s` for a response fails. `notification` is how
-    waiting threads learn of the end of a trace. With `pinned`, each worker is bound to a core.
+    that finds the queues and overflow areas of all instances full runs on one of `core_workers`
+    threads, which act as cores. At most `most_runs` traces run concurrently, and at most
+    `tenant_runs` of one tenant (0: any number). A trace that waits longer than `response_timeout_s`
+    for a response fails. `notification` is how waiting threads learn of the end of a trace. With
+    `pinned`, each worker is bound to a core.
 
     If the payload at the start has fewer than `least_bytes` bytes, the trace runs on the calling
     thread before :meth:`enqueue` returns. Its offload would cost more than it saves
@@ -207,8 +214,9 @@ class Ensemble:
 
         Raises TraceError if there is no room for the trace: the error's `reason` is ``queue_full``,
         ``too_many_runs`` or ``tenant_busy``; ``forked`` in a fork of the process that started the
-        ensemble. Raises InputError for a payload of another type. :meth:`Handle.wait` raises errors
-        of the run.
+        ensemble. Also raises TraceError for a trace that is unknown or cannot be linked, for a
+        setting that is not allowed, and once the ensemble is closed. Raises InputError for a
+        payload of another type. :meth:`Handle.wait` raises errors of the run.
         """
         terms = _Terms(
             call=call, tenant=tenant, priority=priority, due_within_s=due_within_s, early=early

@@ -35,7 +35,7 @@ def kind(
     has the type (``number`` or ``text``) of each fact that the accelerator finds in a payload, by
     the fact's name; later branches of a trace may test these facts. All traces of a library must
     declare the same name in the same way. As text, a declaration is
-    ``kind NAME yields FACT TYPE, ...``.
+    ``kind NAME DIRECTIONS yields FACT TYPE, ...``, without DIRECTIONS for ``both``.
 
     Raises TraceError for an invalid name or fact, and for one of the paper's nine names, and
     InputError for values of other types.

@@ -75,9 +75,10 @@ def run_trace(  # noqa: PLR0913 (settings, by name)
     begins with TCP is the bytes read from its socket. No peer answers: a trace that sends and then
     waits for the response fails.
 
-    Raises TraceError, with `reason`, `trace` and `step`, if the run fails. The payload is then
-    unchanged, so the CPU can do the work: with `cpu_fallback`, no error is raised, and the result
-    of ``cpu_fallback(payload)`` is returned. Raises InputError for values of other types.
+    Raises TraceError, with `reason`, `trace` and `step`, if the run fails, and also if the trace is
+    unknown or cannot be linked. The payload is then unchanged, so the CPU can do the work: with
+    `cpu_fallback`, no TraceError is raised, and the result of ``cpu_fallback(payload)`` is
+    returned. Raises InputError for values of other types.
 
     Source: AccelFlow, section V.4 and Listing 2.
     """
