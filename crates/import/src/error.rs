@@ -5,11 +5,12 @@ use accelflow_parameters::{Refusal, quoted, system_text};
 /// The reason why an import of spans, or a timeline of spans, failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
-    /// One of: an option has a value that is not allowed; no file is given; a timeline would show
-    /// no request; the files of a timeline have more than [`MAX_SPANS`](crate::MAX_SPANS) spans.
+    /// One of: an option is unknown or has a value that is not allowed; no file is given; a
+    /// timeline would show no request; the files of a timeline have more than
+    /// [`MAX_SPANS`](crate::MAX_SPANS) spans.
     #[error(transparent)]
     Option(#[from] Refusal),
-    /// A file cannot be read.
+    /// A file cannot be opened, or its beginning cannot be read.
     #[error(
         "FILE = {}: must be a file that can be read: {}",
         quoted(file),
@@ -32,21 +33,24 @@ pub enum ImportError {
         /// The required format, and what the file contains instead.
         why: String,
     },
-    /// A JSON file ends too early or does not follow its format.
+    /// A JSON file ends too early, does not follow its format, cannot be read further, or has more
+    /// than 64 MiB without a span.
     #[error("{file}:{line}:{column} (byte {offset}): {why}")]
     Syntax {
         /// The path of the file.
         file: String,
         /// The line of the error, counted from 1.
         line: usize,
-        /// The column of the error, counted from 1.
+        /// The column of the error in bytes, counted from 1; 0 at the end of a file that ends with
+        /// a line break.
         column: usize,
         /// The number of bytes read from the file up to the error, after decompression.
         offset: u64,
         /// What is wrong at this position.
         why: String,
     },
-    /// A file of protocol buffers ends too early or does not follow its format.
+    /// A file of protocol buffers ends too early, does not follow its format, cannot be read
+    /// further, or has more than 64 MiB without a span.
     #[error("{file}, byte {offset}: {why}")]
     Binary {
         /// The path of the file.

@@ -1,10 +1,11 @@
 //! Export of simulated requests as spans: OTLP in lines of JSON, one for each request.
 //!
 //! A request is a server span of its service. Each wait for an answer is a client span from the
-//! sending of the message to the answer, or to the time-out, which is an error. If a simulated
-//! service answers, the client span is the parent of that service's server span, and its attribute
-//! `peer.service` is the service's name. From the
-//! attributes of the client span, an import can tell which accelerator trace receives the answer.
+//! sending of the message to the answer, or to the time-out, which is an error. The refill of a
+//! cache after a miss, for which no request waits, is a producer span. If a simulated service
+//! answers, the client span is the parent of that service's server span, and its attribute
+//! `peer.service` is the service's name. From the attributes of the client span, an import can tell
+//! which accelerator trace receives the answer.
 //! The attribute `accelflow.detached = true` means that the request does not wait for the answer.
 //! Each phase of application logic is an internal span with `accelflow.application = true`, by
 //! which an import distinguishes it from the datacenter tax around it.

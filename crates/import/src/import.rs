@@ -33,12 +33,14 @@ pub struct Imported {
     /// The report on the import, as a JSON object. `understood` (the files state it), `guessed`
     /// (the files do not state it, or state something impossible) and `dropped` (it is not in the
     /// workload) are lists of findings: `what` was found, its `count` and `places`, and what was
-    /// `done` about it. `coverage` has a row for each operation of a service: `share_of_requests`
-    /// is the share of the operation's requests whose sequence of calls is in the workload;
-    /// `share_of_rate` is the same share of the requests from outside only (see
-    /// [`Options::shapes`]). `traces` has a row for each accelerator trace that begins a chain.
-    /// `times` has a row for each service of the workload, with the mean and the 99th percentile of
-    /// the durations of its requests in the spans.
+    /// `done` about it. `coverage` has a row for each operation of a service, except for those that
+    /// are left out since a workload has at most 1,000 services. `share_of_requests` is the share
+    /// of the operation's requests whose sequence of calls is in the workload. `share_of_rate` is
+    /// the share of the operation's rate of requests from outside that the workload has (see
+    /// [`Options::shapes`] and [`Options::whole_rates`]); 1 without such requests. `traces` has a
+    /// row for each accelerator trace that begins a chain. `times` has a row for each service of
+    /// the workload, with the mean and the 99th percentile of the durations of its requests in the
+    /// spans.
     pub report: Value,
 }
 
@@ -67,9 +69,9 @@ impl Kind {
 /// which may be compressed by gzip. The memory used does not grow with the size of the files.
 ///
 /// # Errors
-/// [`ImportError`] if `paths` is empty, and for files that cannot be read, are not of `kind`, end
-/// too early or contain no request; with [`Options::strict`] also for anything that the import
-/// would guess or leave out.
+/// [`ImportError`] if `paths` is empty, and for files that cannot be read, are not of `kind`, are
+/// malformed, end too early or contain no request; with [`Options::strict`] also for anything that
+/// the import would guess or leave out.
 pub fn import_spans(
     kind: Kind,
     paths: &[String],

@@ -46,7 +46,7 @@ pub enum Waits {
     /// A table of quantiles of the observed times.
     Quantiles,
     /// A log-normal distribution. The logarithms of its values have the mean and the standard
-    /// deviation of the logarithms of the observed times.
+    /// deviation (at most 4) of the logarithms of the observed times.
     LogNormal,
     /// A constant time: the mean of the observed times.
     Constant,
@@ -91,6 +91,11 @@ impl Default for Options {
 impl Options {
     /// Reads import options from `text`, a JSON object. Options that are left out have their
     /// defaults.
+    ///
+    /// The names are those of the fields, except for `rates` (`shapes` or, for `whole_rates`,
+    /// `operation`), `calls` (`simulate` or, without `simulate_calls`, `fit`) and `servers` (`one`
+    /// or, for `server_each`, `by-service`). The values of `waits` are `quantiles`, `log-normal`
+    /// and `constant`.
     ///
     /// # Errors
     /// [`ImportError::Option`] for text that is not a JSON object, an unknown name or a value that

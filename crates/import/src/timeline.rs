@@ -48,9 +48,9 @@ pub struct TimelineCounts {
 /// shown request begins at time 0.
 ///
 /// # Errors
-/// [`ImportError`] if `paths` is empty, for files that cannot be read, are not of `kind`, end too
-/// early, have more than [`MAX_SPANS`] spans or no request to show, for an unknown service, and for
-/// a failed write.
+/// [`ImportError`] if `paths` is empty, for files that cannot be read, are not of `kind`, are
+/// malformed, end too early, have more than [`MAX_SPANS`] spans or no request to show, for an
+/// unknown service, and for a failed write.
 pub fn write_timeline(
     kind: Kind,
     paths: &[String],

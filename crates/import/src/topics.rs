@@ -70,7 +70,7 @@ topics! {
         => "left out: they belong to no request";
     LATE = Dropped "spans that came after their trace was taken as finished"
         => "left out; a larger `window_spans` keeps traces open for longer";
-    HUGE = Dropped "spans of a trace that has more than `window_spans`" => "left out";
+    HUGE = Dropped "spans of a trace beyond its first `window_spans`" => "left out";
     MANY_CALLS = Dropped "requests with more than 256 calls" => "left out of the paths";
     WIDE = Dropped "more than 64 calls in parallel"
         => "the calls beyond 64 are left out of the path";
@@ -78,7 +78,7 @@ topics! {
     SERVICES = Dropped "requests of services beyond the first 1000" => "left out";
     ONE_SIZE = Dropped "calls that state the size of one of their two messages only"
         => "left out: the sizes are those of the workload";
-    STANDS = Guessed "called operations with less common sequences of calls (shapes)"
+    STANDS = Guessed "requests of called operations with less common sequences of calls (shapes)"
         => "their callers call the most common shape";
     UNCALLED = Dropped "requests of called operations whose callers are left out"
         => "left out: nothing in the workload calls them";

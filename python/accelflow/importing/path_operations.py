@@ -46,7 +46,7 @@ def operations_of(service: Tree, place: str) -> dict[str, float]:
     The result maps names of accelerators to numbers; accelerators without operations are left out.
     `service` is a service in a workload's file, as a dict, and `place` names it in error messages.
     If a property of a payload (fact) is random, with odds in the workload, the mean weighs each
-    outcome by its probability. A fact that the path does not state is 1 if it is ``hit`` or
+    outcome by its probability. A field that a chain states for no trace is 1 if it is ``hit`` or
     ``found``, else 0. Each attempt of a chain with `retry` counts. Phases count in full, although
     an error may end a request before them. Raises InputError for a path that is not a list of
     phases, for traces other than the templates, for more than ten random facts in a chain, and for
