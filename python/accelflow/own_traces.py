@@ -24,9 +24,10 @@ class ServerTraces:
 
     `library` has the traces: a library, a linked image, or the path of a file. `receive` is the
     name of the trace that receives requests, and `respond` of the trace that sends responses.
-    `respond_compressed` is for compressed responses: by default `respond` if that is given, else
-    the server's T3. For another field that is None, the server uses the trace in `library` with the
-    same name as its built-in trace, or if there is none, the built-in trace.
+    `respond_compressed` is for compressed responses; if it is None and `respond` is given, it is
+    `respond`. For any other field that is None, the server uses the trace in `library` with the
+    same name as its built-in trace, or if there is none, the built-in trace. The built-in traces
+    are T1, T2 and T3: called ``T1_plain`` and so on without TLS, ``T1_grpc`` and so on with gRPC.
     """
 
     library: Traces
@@ -47,10 +48,10 @@ class ClientTraces:
     names of traces. `call` sends a request and is followed (by its tail) by `answer`, which
     receives the response. With gRPC, `call` only encodes the request and has no tail, and `answer`
     only decodes the response: neither has TCP. `oneway` sends a request without a response (Thrift
-    only). `call_compressed` and `oneway_compressed` send compressed requests: by default `call` and
-    `oneway` if they are given, else the built-in traces with compression (Cmp). For another field
-    that is None, the client uses the trace in `library` with the same name as its built-in trace,
-    or if there is none, the built-in trace.
+    only). `call_compressed` and `oneway_compressed` send compressed requests; if they are None and
+    `call` and `oneway` are given, they are these. For any other field that is None, the client uses
+    the trace in `library` with the same name as its built-in trace, or if there is none, the
+    built-in trace, which compresses (Cmp) if it is for compressed requests.
     """
 
     library: Traces

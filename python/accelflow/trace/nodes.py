@@ -47,8 +47,9 @@ def branch(
     - comparisons, ``+ - << >> & | ^``, ``and``, ``or``, ``not`` and parentheses. Integers have 64
       bits and wrap around; a shift takes the lowest six bits of its count.
 
-    None is an empty arm; at least one arm must be nonempty. `likely` is the expected outcome: if a
-    trace is too long for a word, the unlikely arm is the first to get a word of its own.
+    None is an empty arm; at least one arm must be nonempty, which building the trace checks.
+    `likely` is the expected outcome: if a trace is too long for a word, the unlikely arm is the
+    first to get a word of its own.
 
     Raises TraceError for a malformed condition; `position` is the index of the wrong character.
     Raises InputError for a condition or a `likely` of another type.

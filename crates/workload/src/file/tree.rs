@@ -354,7 +354,7 @@ pub struct Chain {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub waits: BTreeMap<String, Wait>,
     /// The name of the service in this file that the chain calls. The response time of the called
-    /// service replaces the time that a remote side takes to answer.
+    /// service replaces the time that a remote side takes to answer, if that service is simulated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calls: Option<String>,
     /// The time that a message of the call takes from one server to another, each way; by default

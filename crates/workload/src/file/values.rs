@@ -42,7 +42,7 @@ pub enum Arrivals {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         file: Option<String>,
         /// Pairs of the start of a rate, in us, and the rate until the next start, in requests per
-        /// second.
+        /// second. Nothing arrives before the first start. The last rate lasts to the end.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         rates: Option<Vec<(f64, f64)>>,
         /// The time in the table at which the simulation begins, in us; 0 if left out.
@@ -138,7 +138,7 @@ pub enum MessageSizes {
 pub enum Costs {
     /// Costs derived from the shares of time that the paper prints and from the cost of TCP.
     Paper {
-        /// The cost of a TCP operation on a core, in ns; by default 7000.
+        /// The cost of a TCP operation on a core, in ns. Default: that of the `defaults`, or 7000.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[schemars(range(max = 1e9), extend("exclusiveMinimum" = 0))]
         tcp_cost_ns: Option<f64>,
@@ -152,7 +152,8 @@ pub enum Costs {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         text: Option<String>,
     },
-    /// The cost of each operation. A cost may be left out only if no service uses the operation.
+    /// The cost of each operation. A cost may be left out only if no service with these costs uses
+    /// the operation.
     Operations {
         /// The cost of TCP, for sending and receiving alike.
         #[serde(default, rename = "TCP", skip_serializing_if = "Option::is_none")]
@@ -206,7 +207,8 @@ pub struct OperationCost {
     pub relative_error: Option<f64>,
 }
 
-/// The cost of a custom accelerator's operation on a core, and the accelerator's speedup.
+/// The cost of a custom accelerator's operation on a core, and the accelerator's speedup. At least
+/// one of `ns` and `ns_per_byte` must be above 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct KindCost {
