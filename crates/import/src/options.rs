@@ -14,7 +14,8 @@ pub struct Options {
     /// default, means the fraction that the spans state, or 1 if they state none or several.
     pub sampling: Option<f64>,
     /// The share of application logic in the time that a server span spends outside of its calls;
-    /// the rest is datacenter tax. Above 0 and at most 1, by default 1.
+    /// the rest is datacenter tax. Above 0 and at most 1, by default 1. It has no effect on a shape
+    /// whose requests all have spans that mark application logic (`accelflow.application`).
     pub app_share: f64,
     /// The largest number of workload services that one observed operation may become, from 1 to
     /// 64; by default 3. The operation's most common sequence of calls (shape) becomes a service,

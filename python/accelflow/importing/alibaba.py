@@ -51,8 +51,8 @@ class Options:
     """Settings of the import of Alibaba's public traces of microservices.
 
     `name` is the workload's name. The `top` services with the most invocations are kept.
-    `sampled_share` is the share (0 to 1) of all requests whose call graphs the table MSCallGraph
-    has.
+    `sampled_share` is the share (above 0, at most 1) of all requests whose call graphs the table
+    MSCallGraph has.
     """
 
     name: str = "alibaba"
