@@ -74,7 +74,7 @@ def test_services_are_told_what_callers_add(interface: Path, stubs: Any) -> None
     ("metadata", "why"),
     [
         ({"X-Key": "a"}, "metadata = 'X-Key': must be a name of the characters 0"),
-        ({"grpc-timeout": "1S"}, "'grpc-timeout': the protocol sets this header itself"),
+        ({"grpc-timeout": "1S"}, "'grpc-timeout': must be another name"),
         ({"x-key": "ü"}, "'x-key': text must be printable ASCII"),
         ({"x-key": b"a"}, "'x-key': must be text"),
         ({"x-key-bin": "a"}, "'x-key-bin': must be bytes"),

@@ -95,9 +95,9 @@ pub(crate) trait Answering: Send {
 /// error subtrace, the trace that sends the error: `T6_error`, `T7_error` or `T10_error`. A gRPC
 /// client gets a status without an error subtrace, whatever `trace` is.
 ///
-/// Nothing is sent if [`Config::errors_to_caller`](crate::Config) is false, if an error was already
-/// sent for this request, or if the error is a Thrift exception that the handler's function does
-/// not declare.
+/// Nothing is sent if the thread handles no request, if [`Config::errors_to_caller`](crate::Config)
+/// is false, if the handler's function is oneway, if an error was already sent for this request, or
+/// if the error is a Thrift exception that the handler's function does not declare.
 pub fn answer_caller(trace: &str, job: &Job) -> bool {
     let caller = CARRIED.with_borrow(|carried| carried.as_ref()?.caller.clone());
     caller.is_some_and(|caller| {

@@ -37,7 +37,8 @@ pub struct StorageConfig {
     /// precedence.
     pub timeout: Duration,
     /// The threads that do the work of the accelerators. With [`Execution::Ensemble`], worker
-    /// threads choose their next work by tenant, priority and deadline of the requests.
+    /// threads choose their next work by tenant, priority and deadline of the requests; the
+    /// ensemble's `response_timeout` does not apply, since [`StorageConfig::timeout`] does.
     pub execution: Execution,
 }
 
@@ -61,7 +62,7 @@ pub enum SetupError {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StorageError {
-    /// The database does not have the document.
+    /// The database does not have the document, or not all of the documents of several keys.
     #[error("{collection}/{key} was not found")]
     NotFound {
         /// The collection of the document.
@@ -69,14 +70,15 @@ pub enum StorageError {
         /// The key of the document.
         key: String,
     },
-    /// The cache or the database refused the operation.
+    /// The gateway, the cache or the database refused the operation, or failed, or the gateway got
+    /// no answer from them in time. In the last two cases, a write may have been performed.
     #[error("{collection}/{key}: {why}")]
     Exception {
         /// The collection of the document.
         collection: String,
         /// The key of the document.
         key: String,
-        /// The reason for the refusal.
+        /// The reason for the refusal or the failure.
         why: String,
     },
     /// All connections were in use until the time limit of the read or write. Holds the number of
@@ -87,7 +89,7 @@ pub enum StorageError {
     /// ended in time. No request was sent.
     #[error("storage: {0}")]
     TenantBusy(#[from] TenantBusy),
-    /// The data do not exist, or the cache or database refused the read or write. The accelerators
+    /// An error like [`StorageError::NotFound`] or [`StorageError::Exception`]. The accelerators
     /// have already sent this error to the client whose request the handler serves
     /// (`accelflow_serve::Config::errors_to_caller`). The handler's result is discarded.
     #[error(
@@ -226,8 +228,9 @@ impl Storage {
     }
 
     /// Writes a JSON document under `key` of `collection` to the database, by the AccelFlow paper's
-    /// traces T8 (sends the request) and T7 (receives the response). When the method returns `Ok`,
-    /// the document is committed.
+    /// traces T8 (sends the request) and T7 (receives the response). In a collection of lists, adds
+    /// the JSON value to lists instead ([`Kind::Lists`](crate::Kind)). When the method returns
+    /// `Ok`, the write is committed.
     ///
     /// # Errors
     /// [`StorageError`] if the cache or database refused the write, or the access failed.
@@ -252,7 +255,9 @@ impl Storage {
     }
 
     /// Writes a JSON document under `key` of `collection` to the cache only, not to the database,
-    /// by the AccelFlow paper's traces T8 (sends the request) and T7 (receives the response).
+    /// by the AccelFlow paper's traces T8 (sends the request) and T7 (receives the response). For
+    /// several keys, separated by commas, `json` is the array of their documents. In a collection
+    /// of lists, `json` is `{"items":[...]}`, which replaces the cached list.
     ///
     /// # Errors
     /// The errors of [`Storage::write`].

@@ -11,13 +11,15 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
     /// Each key has one document, which a write replaces. A read of several keys, separated by
-    /// commas, returns the JSON array of their documents.
+    /// commas, returns the JSON array of their documents, in the order of the keys. If one of these
+    /// keys has no document, nothing is found.
     Documents,
     /// Like `Documents`, but a write to a key that already has a document is refused.
     UniqueDocuments,
     /// Each key has a list of JSON values without duplicates. A write adds a value to the lists of
-    /// one or more keys, separated by commas. A read returns the list of one key as
-    /// `{"items":[...]}`, newest first.
+    /// one or more keys, separated by commas; a list that has the value does not change. A read
+    /// returns the newest items ([`Collection::max_items`]) of the list of one key as
+    /// `{"items":[...]}`, newest first; the list is empty if nothing was added under the key.
     Lists,
 }
 
@@ -35,7 +37,7 @@ pub struct Collection {
     /// time.
     pub cache_ttl_s: u64,
     /// Whether data are compressed on the way to and from the cache. Traces test this setting as
-    /// the fact `c_compressed`.
+    /// the fact `c_compressed`. Default false.
     #[serde(default)]
     pub cache_compressed: bool,
     /// The largest number of items of a list that a read returns, the newest first: 1 to
@@ -52,7 +54,7 @@ fn default_items() -> usize {
 /// returns.
 pub const MOST_ITEMS: usize = 10_000;
 
-/// The largest size of an item of a list ([`Kind::Lists`]), in bytes.
+/// The largest size of an item of a list ([`Kind::Lists`]): the bytes of its JSON text.
 pub const MAX_ITEM_BYTES: usize = 1_024;
 
 /// The largest number of keys in one read of documents, in one write of documents to the cache, or

@@ -112,7 +112,7 @@ pub struct Redis {
 
 impl Redis {
     /// Starts a private Redis server that uses at most `max_memory_mib` MiB of memory and then
-    /// evicts the least recently used keys.
+    /// evicts the least recently used keys. With 0, its memory has no limit.
     ///
     /// # Errors
     /// [`LocalError`] if Redis is not installed or does not start.

@@ -25,7 +25,9 @@ impl Wait for TcpStream {
 ///
 /// A cancelled call fails with [`CallError::Cancelled`](super::CallError::Cancelled). The service
 /// may or may not have executed the call. Thrift and HTTP clients close the call's connection, and
-/// a gRPC client resets only the call's stream.
+/// a gRPC client resets only the call's stream. A call that waits because its tenant has as many
+/// calls as [`Tenant::max_traces`](crate::Tenant) allows notices the cancellation only when this
+/// wait ends, at the latest at its deadline.
 #[derive(Clone, Default)]
 pub struct Cancel(Arc<Inner>);
 
@@ -122,7 +124,9 @@ thread_local! {
 ///
 /// To end the call, `check` calls [`Cancel::cancel`] on the handle in the call's
 /// [`CallOptions`](super::CallOptions). This function is for threads that must look for signals or
-/// other events while they wait. `check` is not called during TLS handshakes.
+/// other events while they wait. `check` is not called during TLS handshakes of Thrift and HTTP
+/// clients, nor while a call waits for its tenant's other calls
+/// ([`Tenant::max_traces`](crate::Tenant)).
 pub fn checking<T>(check: Rc<dyn Fn()>, work: impl FnOnce() -> T) -> T {
     struct Restore(Option<Rc<dyn Fn()>>);
     impl Drop for Restore {

@@ -92,7 +92,8 @@ pub struct ClientConfig {
     pub compress: bool,
     /// Which threads run the accelerators' work for the client's calls. With
     /// [`Execution::Ensemble`], a call by a handler has the tenant, priority and deadline of the
-    /// handler's request. Default [`Execution::Inline`].
+    /// handler's request, and [`PoolSettings::response_timeout`](crate::PoolSettings) does not
+    /// apply, since calls have time limits. Default [`Execution::Inline`].
     pub execution: Execution,
     /// When and how often calls are retried. Default [`RetryPolicy::default`].
     pub retry: RetryPolicy,

@@ -28,14 +28,16 @@ pub enum CallError {
         /// The exception's message.
         message: String,
     },
-    /// The service answered with a gRPC status other than OK.
+    /// The service answered with a gRPC status other than OK, with an HTTP status other than 200,
+    /// or without gRPC's content type, or it reset the stream of a call that it was processing.
     #[error("{address}: {}: {message}", code.name())]
     Status {
         /// The address of the service.
         address: String,
-        /// The gRPC status code with which the service answered.
+        /// The gRPC status code with which the service answered, or the code that gRPC assigns to
+        /// the HTTP status or to the reset.
         code: GrpcCode,
-        /// The text of the gRPC status.
+        /// The text of the gRPC status, or a description of the other answer.
         message: String,
         /// The custom metadata of the response, and details of the status.
         metadata: Box<ReceivedMetadata>,
@@ -105,7 +107,7 @@ pub enum CallError {
     Connect {
         /// The address of the service.
         address: String,
-        /// The operating system's error.
+        /// The reason, such as the operating system's error or the end of the time limit.
         error: io::Error,
     },
     /// The TLS handshake failed, for example because of a rejected certificate or no common cipher
@@ -123,7 +125,7 @@ pub enum CallError {
     NotSent {
         /// The address of the service.
         address: String,
-        /// The operating system's error.
+        /// The reason why the connection was lost.
         error: io::Error,
     },
     /// The connection was lost after a part of the request was sent and before the response was
@@ -143,7 +145,7 @@ pub enum CallError {
         /// What the client did when the deadline passed: `connecting`, `sending` or `waiting for
         /// the response`.
         during: &'static str,
-        /// Whether any part of the request had been written to the connection.
+        /// Whether any part of the request may have been written to a connection.
         sent: bool,
     },
     /// The call was cancelled with [`Cancel::cancel`](super::Cancel::cancel).
@@ -151,7 +153,7 @@ pub enum CallError {
     Cancelled {
         /// The address of the service.
         address: String,
-        /// Whether any part of the request had been written to the connection.
+        /// Whether any part of the request may have been written to a connection.
         sent: bool,
     },
     /// The trace that receives the response failed, for example because the response does not fit

@@ -23,9 +23,11 @@ pub struct HttpRequest<'a> {
     pub method: &'a str,
     /// The target of the request (path and query), such as `/wrk2-api/post/compose`.
     pub target: &'a str,
-    /// Additional headers, as pairs of name and value. The client itself adds `host`,
-    /// `accept-encoding` unless this list has it, an OpenTelemetry trace context if there is one,
-    /// and the headers of the body's type, encoding and length.
+    /// Additional headers, as pairs of name and value. The client itself adds `host` and the
+    /// headers of the body's type, encoding and length; a request whose list has one of these, or
+    /// `connection`, `transfer-encoding` or `upgrade`, is refused. The client also adds
+    /// `accept-encoding` unless this list has it, and an OpenTelemetry trace context, if there is
+    /// one, unless this list has `traceparent`.
     pub headers: &'a [(&'a str, &'a str)],
     /// The request's body as JSON text; may be empty.
     pub body: &'a [u8],

@@ -123,7 +123,7 @@ impl Client {
     ///
     /// # Errors
     /// [`AccelError::UnknownService`] or [`AccelError::UnknownMethod`] if the interface has no such
-    /// function.
+    /// function, or several.
     pub fn set_idempotent(&mut self, name: &str) -> Result<(), AccelError> {
         let id = self.find(name)?;
         self.idempotent.insert(id.0);
@@ -169,8 +169,8 @@ impl Client {
         self.channel.metrics()
     }
 
-    /// Checks that `arguments` are arguments of `method`. Calls do so, too; but JSON text does not tell a NaN
-    /// or an infinity of a `double` from a text.
+    /// Checks that `arguments` are arguments of `method`. Calls check their arguments, too, but as
+    /// JSON text, in which a NaN or an infinity of a `double` is a text like any other.
     ///
     /// # Errors
     /// [`CallError`] if the interface has no such function, or the arguments do not fit it.

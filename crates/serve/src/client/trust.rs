@@ -34,8 +34,9 @@ pub struct TlsTrust {
 impl TlsTrust {
     /// Creates TLS settings that trust a server with the identity `server_name` (a DNS name or an
     /// IP address). A certificate signed by one of the authorities in the PEM file `authorities`
-    /// must prove the identity. Self-signed server certificates in this file are also trusted.
-    /// Debian has the public authorities in `/etc/ssl/certs/ca-certificates.crt`.
+    /// must prove the identity. Self-signed server certificates in this file are also trusted,
+    /// unless they are CA certificates (basicConstraints CA:TRUE). Debian has the public
+    /// authorities in `/etc/ssl/certs/ca-certificates.crt`.
     ///
     /// # Errors
     /// [`ServeError::Certificate`] with the file and its defect; [`ServeError::Setting`] for an

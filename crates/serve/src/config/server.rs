@@ -50,7 +50,7 @@ pub struct ArenaSettings {
     /// size; at least 1. In addition, the message reserves its own size.
     pub reservation_ratio: usize,
     /// The longest time that a message waits for memory before it is refused. With 0 it is refused
-    /// at once.
+    /// at once. A oneway request of Thrift is not refused: it waits without a time limit.
     pub patience: Duration,
 }
 
@@ -90,10 +90,10 @@ pub struct Config {
     /// `limits.max_message_bytes` this bounds the server's memory. Default 1,024.
     pub max_connections: usize,
     /// The largest number of open connections from one IP address (for IPv6, from one 64-bit
-    /// network). Default `None`: a quarter of [`Config::max_connections`], and no limit for this
-    /// machine's own addresses, since proxies use them for all their clients. So one client cannot
-    /// lock out all others, but many clients can share an address. A value set here also applies to
-    /// this machine's addresses.
+    /// network). Default `None`: a quarter of [`Config::max_connections`], rounded up, and no limit
+    /// for this machine's own addresses, since proxies use them for all their clients. So one
+    /// client cannot lock out all others, but many clients can share an address. A value set here
+    /// also applies to this machine's addresses.
     pub max_connections_per_address: Option<usize>,
     /// The number of file descriptors that connections leave free for other uses: for the
     /// operators' port, which has at most 16 connections, and for files that handlers open. Default
@@ -114,8 +114,9 @@ pub struct Config {
     /// shorter. For gRPC, `handshake_timeout` bounds the wait for the connection preface instead.
     /// Default 10 seconds, since an unused connection also occupies a thread.
     pub first_byte_timeout: Duration,
-    /// The longest time from the first byte of a request to its last. On a gRPC connection, the
-    /// time that the request waits for memory does not count. Default 10 seconds.
+    /// The longest time from the first byte of a request to its last. A Thrift connection with a
+    /// slower request is closed, and a slower gRPC request gets DEADLINE_EXCEEDED. On a gRPC
+    /// connection, the time that the request waits for memory does not count. Default 10 seconds.
     pub message_timeout: Duration,
     /// The longest time from the start of a connection to the end of the TLS handshake. For gRPC,
     /// also the longest time of the HTTP/2 connection preface, which comes after the TLS handshake.
@@ -135,15 +136,16 @@ pub struct Config {
     pub max_concurrent_streams: u32,
     /// The largest total size of the unsent responses of one gRPC connection, in bytes. Responses
     /// that are being produced count, as do those that the client has not read. A single response
-    /// may be larger. A request waits if its response is not expected to fit. Default 64 MiB, 4
-    /// times the largest message.
+    /// may be larger. A request waits until its response is expected to fit into half of this size;
+    /// the other half is for responses that are larger than expected. If there is no room for such
+    /// a response, its client gets RESOURCE_EXHAUSTED. Default 64 MiB, 4 times the largest message.
     pub max_unsent_bytes: usize,
     /// The number N of threads that run the gRPC requests of all connections. A further N threads
     /// are reserved for connections without a running request, and one thread per tenant for
-    /// tenants without a running request. At most 64 N requests wait for a thread. Default 64
-    /// (assumed), so that blocking handlers leave threads for others. With 0, each connection's
-    /// thread runs its requests one after the other. That saves two thread switches per request,
-    /// but handlers should not block.
+    /// tenants without a running request. At most 64 N requests wait for a thread; if one more
+    /// arrives, one of them gets RESOURCE_EXHAUSTED. Default 64 (assumed), so that blocking
+    /// handlers leave threads for others. With 0, each connection's thread runs its requests one
+    /// after the other. That saves two thread switches per request, but handlers should not block.
     pub handler_threads: usize,
     /// Whether glibc overwrites memory that the process frees, from the server's start on. This
     /// includes memory of C libraries and of an interpreter, which no allocator in Rust reaches,

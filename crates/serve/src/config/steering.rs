@@ -12,7 +12,8 @@ pub enum SteeringPolicy {
     LeastLoaded,
     /// The worker that a hash of the request's function selects, unless the worker would then have
     /// more requests than the bound: 1.25 times the mean number of waiting and running requests per
-    /// worker, rounded up. If so, the next worker by index that stays within the bound.
+    /// worker (the new request included), rounded up. If so, the next worker by index that stays
+    /// within the bound.
     #[default]
     Affinity,
     /// The least loaded of the workers that last ran the request's function (Cerebros, section

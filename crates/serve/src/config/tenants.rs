@@ -44,9 +44,9 @@ pub type Control = ControlSettings;
 /// most of the periods that the control plane checks, and optionally a latency percentile.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TenantSlo {
-    /// The promised rate, in requests per second.
+    /// The promised rate, in requests per second: above 0 and at most 10^9.
     pub requests_per_s: f64,
-    /// The mean accelerator time of a request. If `None`, this time is predicted from
+    /// The mean accelerator time of a request, 1 ns to 10 s. If `None`, this time is predicted from
     /// [`TenantSlo::size`].
     pub time: Option<Time>,
     /// The message size, in bytes, for which the rate is promised. The SLO's accelerator time then
@@ -174,7 +174,7 @@ pub enum TenantError {
     Unknown {
         /// The name as given.
         name: String,
-        /// The names of all tenants of the server.
+        /// The names of all tenants of the server, or the text that it has none.
         known: String,
     },
     /// An SLO of the tenant with this name needs a control plane, which the server does not have.

@@ -52,7 +52,7 @@ impl Promise {
     /// Like [`Request::check_result`](crate::Request::check_result).
     ///
     /// # Errors
-    /// The reason why it does not fit the interface.
+    /// The reason why `value` does not fit the interface.
     pub fn check_result<T: Serialize + ?Sized>(
         &self,
         field: &str,
@@ -61,8 +61,9 @@ impl Promise {
         check(self.form.as_ref().map(LaterForm::form), field, value)
     }
 
-    /// States the processor time that other threads have used to make the answer, for recordings. Without
-    /// it, the whole time until the answer counts as work. Call this before [`Promise::keep`].
+    /// States the processor time that other threads have used to make the answer, for recordings.
+    /// Without this statement, the whole time until the answer counts as work if the handler has
+    /// started no traces. Call this method before [`Promise::keep`].
     pub fn worked(&self, spent: Duration) {
         self.waiting.worked(spent);
     }

@@ -142,14 +142,15 @@ impl<'a> Request<'a> {
         }
     }
 
-    /// Returns the metadata of the response, to which the handler can add, also from other threads and if
-    /// it answers later. Only responses of gRPC have metadata.
+    /// Returns the metadata of the response. The handler can add to it, also from other threads and
+    /// if it answers later. Only responses of gRPC have metadata.
     pub fn response(&self) -> ResponseMetadata {
         self.response.clone()
     }
 
-    /// Whether the request is of Thrift, whose `double` may be NaN or infinite. In JSON such a number is the
-    /// text `NaN`, `Infinity` or `-Infinity`, which [`Request::returns`] takes for it.
+    /// Returns whether the request came over Thrift, whose `double` may be NaN or infinite. In JSON
+    /// such a number is the text `NaN`, `Infinity` or `-Infinity`. [`Request::returns`] accepts the
+    /// text and the number.
     pub fn is_thrift(&self) -> bool {
         let record = self.record.map(|arguments| arguments.record);
         matches!(record, Some(Record::Thrift(_)))
@@ -161,11 +162,11 @@ impl<'a> Request<'a> {
         returned(self.form(), self.arguments.len(), value)
     }
 
-    /// Checks that `value` may be the member `field` of the function's result in Thrift: `success`, or the
-    /// name of a declared exception.
+    /// Checks that `value` may be the member `field` of the function's result in Thrift: `success`,
+    /// or the name of a declared exception. For gRPC, nothing is checked.
     ///
     /// # Errors
-    /// The reason why it does not fit the interface.
+    /// The reason why `value` does not fit the interface.
     pub fn check_result<T: Serialize + ?Sized>(
         &self,
         field: &str,

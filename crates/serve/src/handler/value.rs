@@ -35,7 +35,8 @@ pub enum HandlerError {
     #[error("{0}")]
     Internal(String),
     /// An error like [`HandlerError::Internal`] that the handler has already logged. The client
-    /// gets the handler's id of the error, and the server's error log gets nothing.
+    /// gets the handler's id of the error (with [`Config::verbose_errors`](crate::Config) the text
+    /// instead), and the server's error log gets nothing.
     #[error("{why}")]
     Logged {
         /// The id of the error in the handler's log.

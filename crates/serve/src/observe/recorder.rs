@@ -156,8 +156,9 @@ pub struct RecordedPath {
     /// The phases of the path. The costs of the phases are medians of the latest requests (up to
     /// 4,096) that took the path.
     pub phases: Vec<RecordedPhase>,
-    /// The times that requests waited for responses of other services, in nanoseconds, by the name
-    /// of the trace that received the response. For each trace, the latest 4,096 waits are kept.
+    /// The times that requests waited for responses of other services and of storage, in
+    /// nanoseconds, by the name of the trace that received the response. For each trace, the latest
+    /// 4,096 waits are kept.
     pub waits_ns: BTreeMap<String, Vec<f64>>,
     /// The processor time that the latest requests on the path (up to 4,096) took outside of
     /// accelerator calls and the handler; `None` if this time was measured for no request.

@@ -32,16 +32,19 @@ pub(crate) fn is_by_client(code: &str) -> bool {
     !NOT_THE_CLIENTS.contains(&code)
 }
 
-/// The report of an error of a request or of a TLS handshake, for the operators' log
-/// ([`Server::set_error_log`](crate::Server::set_error_log)).
+/// The report of an error for the operators' log
+/// ([`Server::set_error_log`](crate::Server::set_error_log)): an error of a request or of a TLS
+/// handshake, a client that does not speak framed Thrift, or metadata and status details that a
+/// response left out because they were too large.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct ErrorReport<'a> {
-    /// The id of the error, which the client also gets: 16 hexadecimal digits, from which other ids
-    /// cannot be predicted.
+    /// The id of the error: 16 hexadecimal digits, from which other ids cannot be predicted. A
+    /// client that is answered with the error also gets the id, unless it gets the text
+    /// ([`Config::verbose_errors`](crate::Config)).
     pub id: &'a str,
-    /// The stable name of the kind of error, such as `handler_failed`, which is also the request's
-    /// result in the metrics.
+    /// The stable name of the kind of error, such as `handler_failed`. If a request failed, this is
+    /// also the request's result in the metrics.
     pub code: &'static str,
     /// The name of the called function as given in the request; empty if the request has none.
     pub function: &'a str,

@@ -204,8 +204,9 @@ impl Running {
     /// the simulator has, so the simulator cannot use them.
     ///
     /// The cost of TCP is the cost of the accelerator call plus the processor time of the system
-    /// calls. The cost of a handler is the wall time of its call or, if the handler started traces,
-    /// the processor time of the handler's thread before, between and after the traces.
+    /// calls. The cost of a handler is the wall time until its answer or, if the handler started
+    /// traces or called [`Promise::worked`](crate::Promise::worked), the processor time of the
+    /// handler's thread before, between and after the traces, plus the time given to `worked`.
     ///
     /// # Errors
     /// [`RecordingError`] if recording is off, a function has had no successful request, or the
@@ -220,18 +221,21 @@ impl Running {
     }
 
     /// Returns the paths (sequences of traces and application phases) that recorded requests to
-    /// `function` have taken, the most common one first. At most 16 different paths of a function
-    /// are recorded. A path that becomes common later replaces the rarest one, whose recorded
-    /// requests are lost. Empty if recording is off or the function has had no successful request.
+    /// `function` have taken, the most common one first. `function` is the whole name:
+    /// `Service.method`, or `package.Service.Method` for gRPC. At most 16 different paths of a
+    /// function are recorded. A path that becomes common later replaces the rarest one, whose
+    /// recorded requests are lost. Empty if recording is off or the function has had no successful
+    /// request.
     pub fn recorded_paths(&self, function: &str) -> Vec<RecordedPath> {
         let recorder = self.shared.observers.recorder.as_ref();
         recorder.map_or_else(Vec::new, |recorder| recorder.paths(function))
     }
 
     /// Stops the server: stops listening, waits up to `grace` for requests that have begun to
-    /// arrive, and closes the connections that are then still open. Returns how many connections
-    /// were closed in this way. With telemetry, also sends the last spans, for which it takes at
-    /// most the unused part of `grace` or a quarter of a second, whichever is longer.
+    /// arrive, and closes the connections that are then still open. Returns how many of these
+    /// connections had a request without an answer. With telemetry, also sends the last spans, for
+    /// which it takes at most the unused part of `grace` or a quarter of a second, whichever is
+    /// longer.
     pub fn stop(mut self, grace: Duration) -> usize {
         self.halt(grace, &|| true)
     }

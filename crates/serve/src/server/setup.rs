@@ -162,8 +162,8 @@ impl Server {
     /// is still sent.
     ///
     /// # Errors
-    /// [`ServeError::Handler`] if the interface has no such function, and [`ServeError::Setting`]
-    /// for a time out of range.
+    /// [`ServeError::Handler`] if the interface has no such function, or several, and
+    /// [`ServeError::Setting`] for a time out of range.
     pub fn set_due_within(&mut self, name: &str, within: Duration) -> Result<(), ServeError> {
         check_time_limit("due_within", within)?;
         let function = self.function(name)?;
@@ -293,7 +293,8 @@ impl Server {
 
     /// Binds the port for operators ([`Config::admin`]), which [`Server::start_on`] does otherwise.
     /// After an error, the server can still be configured and started. Does nothing if the
-    /// configuration has no such port or the port is already bound.
+    /// configuration has no such port or the port is already bound. A later
+    /// [`Server::set_config`] closes the port again.
     ///
     /// # Errors
     /// [`ServeError::Listen`] if the address cannot be bound.
@@ -322,8 +323,8 @@ impl Server {
     ///
     /// # Errors
     /// [`ServeError`] if a setting is out of range, custom traces or tenants do not fit the other
-    /// settings, an SLO is refused, the operators' port cannot be opened, or the system cannot
-    /// start a thread.
+    /// settings, an SLO is refused, the operators' port cannot be opened, the exporter of spans
+    /// cannot be created, or the system cannot start a thread.
     pub fn start_on(mut self, listener: TcpListener) -> Result<Running, ServeError> {
         self.config.check()?;
         self.bind_admin()?;

@@ -50,7 +50,7 @@ pub enum TraceRefusal {
     File {
         /// The path of the file of traces.
         path: PathBuf,
-        /// The reason why the file cannot be read.
+        /// The reason why the file cannot be used.
         why: Box<FileFault>,
     },
     /// The traces cannot be read again, since they were not read from a file.
@@ -107,7 +107,7 @@ pub enum FitFault {
     Order {
         /// The accelerator that is in the wrong place.
         found: Accel,
-        /// The accelerator that must be in this place.
+        /// The accelerator that must be in this place, or `the end of the trace`.
         expected: String,
         /// The direction of messages: `arrives through` or `leaves through` the accelerators in
         /// `order`.

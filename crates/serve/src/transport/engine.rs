@@ -40,7 +40,8 @@ impl std::fmt::Debug for Engine {
 impl Engine {
     /// Creates an engine that executes traces on the threads that `execution` selects. `make`
     /// creates a set of software accelerators; it is called for each executor and, with an
-    /// ensemble, for the ensemble's workers.
+    /// ensemble, for the ensemble's workers. [`PoolSettings::response_timeout`] does not apply: a
+    /// trace waits for a response as long as its peer does.
     ///
     /// # Errors
     /// [`ServeError::Pools`] if the ensemble cannot be started.

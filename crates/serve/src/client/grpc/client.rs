@@ -247,18 +247,18 @@ impl GrpcClient {
         done
     }
 
-    /// Returns whether the request of `method` is any JSON value (`google.protobuf.Value`), of which null
-    /// is one; false for a method that the interface does not have.
+    /// Returns whether the request of `method` has the type `google.protobuf.Value`, so that it may
+    /// be any JSON value, also null. Returns false for a method that the interface does not have.
     pub fn takes_json_value(&self, method: &str) -> bool {
         let id = self.schema.find(method).ok();
         let method = id.and_then(|id| self.schema.method(id));
         method.is_some_and(accelflow_accel::protobuf::Method::takes_json_value)
     }
 
-    /// Returns the details in a message `google.rpc.Status`, such as
-    /// [`ReceivedMetadata::status_details`], each as the JSON of a `google.protobuf.Any`. The `value` of
-    /// a type that the interface does not have is the encoded message in base64. Empty if the bytes are
-    /// no such message.
+    /// Returns the details in `status`, an encoded message `google.rpc.Status` such as
+    /// [`ReceivedMetadata::status_details`], each as the JSON of a `google.protobuf.Any`. For a
+    /// detail of a type that the interface does not have, `value` is the encoded message in base64.
+    /// Empty if `status` is no such message.
     pub fn details_of_status(&self, status: &[u8]) -> Vec<serde_json::Value> {
         let limits = &self.setup.settings.limits;
         let details = self.schema.details_of_status(status, limits);

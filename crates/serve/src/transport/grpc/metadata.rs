@@ -6,7 +6,8 @@ use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use base64::{Engine, alphabet};
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 
-/// The largest size of the metadata that can be added to a gRPC call, in bytes, counted as HTTP/2
+/// The largest size of the custom metadata that can be added to a gRPC request, to the initial
+/// metadata of a response, or to its trailing metadata, in bytes. The size is counted as HTTP/2
 /// counts headers: the sizes of names and values, plus 32 bytes for each field (RFC 9113, section
 /// 6.5.2). gRPC suggests this limit to servers (gRPC over HTTP2, "Requests").
 pub const MAX_METADATA_BYTES: usize = 8 << 10;
@@ -48,8 +49,8 @@ pub enum MetadataError {
     /// This name is empty or has characters that are not allowed.
     #[error("metadata = '{0}': must be a name of the characters 0 to 9, a to z, '_', '-' and '.'")]
     Name(String),
-    /// The protocol itself sets the header of this name.
-    #[error("metadata '{0}': the protocol sets this header itself")]
+    /// This name is reserved for a header of HTTP or gRPC.
+    #[error("metadata '{0}': must be another name, since HTTP or gRPC uses this one")]
     Reserved(String),
     /// A text value of this name has characters that are not printable ASCII.
     #[error(
@@ -125,8 +126,8 @@ impl Metadata {
         })
     }
 
-    /// Returns the first value of `name`, which must end in `-bin`, as bytes; `None` if `name` has
-    /// no value.
+    /// Returns the first value of `name` as bytes; `None` if `name` has no value, or does not end
+    /// in `-bin` and so has text.
     pub fn get_bytes(&self, name: &str) -> Option<Vec<u8>> {
         self.get_all(name).find_map(|value| match value {
             MetadataValue::Bytes(bytes) => Some(bytes),

@@ -40,9 +40,9 @@ impl ReceivedMetadata {
     }
 }
 
-/// The metadata that a handler adds to the response of its request ([`Request::response`]
-/// (crate::Request::response)). Other threads can add to it until the response is sent; later
-/// additions have no effect.
+/// The metadata that a handler adds to the response of its request
+/// ([`Request::response`](crate::Request::response)). Other threads can add to it until the
+/// response is sent; later additions have no effect.
 #[derive(Clone, Debug, Default)]
 pub struct ResponseMetadata(Option<Arc<Mutex<Added>>>);
 
