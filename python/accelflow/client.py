@@ -315,9 +315,9 @@ class GrpcClient(_Kept[_native.GrpcClient]):
         (docs/server-calls.md#grpc), or for well-known types the values of this mapping, such as
         text for ``google.protobuf.StringValue``. None is a message without fields, and null for
         ``google.protobuf.Value``. `metadata` maps names in lower case to text, or names that end in
-        ``-bin`` to bytes. `timeout_s` can shorten the client's timeout, and is sent to the service.
-        `cancel` can end the call early. With `idempotent`, the call may be repeated even if the
-        service may have executed it already, such as after a lost connection.
+        ``-bin`` to bytes. `timeout_s` can shorten the client's timeout; the time that is left is
+        sent to the service. `cancel` can end the call early. With `idempotent`, the call may be
+        repeated even if the service may have executed it already, such as after a lost connection.
 
         Raises AccelflowError for invalid metadata, InputError for a setting that is not allowed,
         TypeError and ValueError for a request that JSON cannot express, and CallError for other
@@ -466,11 +466,13 @@ class HttpClient(_Kept[_native.HttpClient]):
     ) -> HttpResponse:
         """Send a request with `body` as JSON (None: without a body), and return the response.
 
-        `method` is HTTP's, such as ``POST``, and `target` the path. `timeout_s` can shorten the
-        client's timeout, and `cancel` can end the request early. If `idempotent` is true, or HTTP
-        defines `method` as idempotent (such as GET), the request may be repeated even if the server
-        may have executed it already. Raises InputError for a setting that is not allowed, and
-        CallError for other errors.
+        `method` is HTTP's, such as ``POST``, and `target` the path with the query. `headers` maps
+        names of additional headers to text, without those that the client writes itself, such as
+        ``host`` and ``content-type``. `timeout_s` can shorten the client's timeout, and `cancel`
+        can end the request early. If `idempotent` is true, or HTTP defines `method` as idempotent
+        (such as GET), the request may be repeated even if the server may have executed it already.
+        Raises InputError for a setting that is not allowed, TypeError and ValueError for a body
+        that JSON cannot express, and CallError for other errors.
         """
         _check_call(method, timeout_s, cancel, idempotent=idempotent)
         instance_of("target", target, (str,), "a path, such as /users/5")

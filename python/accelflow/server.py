@@ -113,6 +113,7 @@ class Server:
     A handler may call other services. With `errors_to_caller`, an exception of such a service goes
     directly to the client whose request the handler serves: by the trace T10_error, or with gRPC as
     a status. In the handler, the call of the service raises a CallError of the reason ``answered``.
+    With Thrift, a declared exception stays with the handler if its function does not declare it.
 
     With `traces` (:class:`ServerTraces`), requests are served with your own traces (programs of
     accelerator calls). Unsuitable traces are refused with the reason.
@@ -210,8 +211,9 @@ class Server:
         A name such as ``localhost`` is resolved, to the first IPv4 address if there are several.
         Port 0 lets the system choose a port. A server can be started only once. Raises
         AccelflowError for an address or operators' port that cannot be bound, after which the
-        server can be started again, and InputError for an invalid port and
-        for a name that has no address.
+        server can be started again, and for settings that are refused at the start, such as an SLO
+        beyond the capacity, after which it cannot. Raises InputError for an invalid port and for a
+        name that has no address.
         """
         instance_of("host", host, (str,), "an IP address or a name")
         whole_number("port", port, 0, 65535)
@@ -350,9 +352,10 @@ class Server:
     def set_traces(self, traces: ServerTraces) -> int:
         """Serve later requests with other `traces`; return how often traces were replaced so far.
 
-        The first replacement returns 1. Requests in progress are completed with the traces that
-        they began with. Raises AccelflowError for traces that do not fit the server, which then
-        keeps the old ones.
+        Replacements count from the start of the server: before it, the result is 0, and the first
+        one after it returns 1. Requests in progress are completed with the traces that they began
+        with. Raises AccelflowError for traces that do not fit the server, which then keeps the old
+        ones, and for a server that was stopped.
         """
         instance_of("traces", traces, (ServerTraces,), "a ServerTraces")
         turn = self._native.set_traces(traces)
@@ -369,7 +372,8 @@ class Server:
         """Read the file of the traces again; return how often traces were replaced so far.
 
         The traces of the file replace the present ones as with :meth:`set_traces`, whose errors
-        this method raises too. Raises AccelflowError also if the traces are not from a file.
+        this method raises too. Raises AccelflowError also if the traces are not from a file, and
+        unless the server is running.
         """
         return self._native.reload_traces()
 

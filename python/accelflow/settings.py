@@ -94,8 +94,9 @@ class Limits:
     Connections beyond `max_connections` are closed at once. So are connections from one address
     beyond `max_connections_per_address` (None: a quarter of `max_connections`; no bound for this
     machine), and those that would use one of the last `reserved_descriptors` file descriptors of
-    the process. A gRPC client may have up to `max_concurrent_streams` concurrent requests on a
-    connection.
+    the process. Instead of the new connection, an idle one may be closed (`evict_after_s` in
+    :class:`Timeouts`). A gRPC client may have up to `max_concurrent_streams` concurrent requests on
+    a connection.
 
     A message has at most `max_message_bytes`; after decompression, at most `max_decompressed_bytes`
     and `max_decompression_ratio` times its compressed size. This ratio applies neither to messages
@@ -103,10 +104,12 @@ class Limits:
     of 1,032 at most. A message has at most `max_elements` fields and elements in total,
     `max_value_bytes` bytes of text and binary data (None: twice `max_message_bytes`), and
     `max_depth` nested structs and containers. A message beyond a limit is refused before memory is
-    allocated for it. Its connection stays open, unless the message exceeds `max_message_bytes`.
+    allocated for it. Its connection stays open, unless a Thrift message exceeds
+    `max_message_bytes`.
 
-    Once responses of `max_unsent_bytes` in total (None: 4 times `max_message_bytes`) wait for a
-    gRPC client to read them, further requests on the connection wait.
+    The responses of a gRPC connection that are being made, or that the client has not read, have at
+    most `max_unsent_bytes` in total (None: 4 times `max_message_bytes`; a single one may have
+    more). A request waits until its response is expected to fit into half of this size.
     """
 
     max_connections: int = 1024
@@ -143,7 +146,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timeouts:
-    """The times in seconds after which a server closes a connection.
+    """A server's time limits in seconds, after most of which it closes a connection.
 
     `first_byte_timeout_s` limits the wait for the first byte, `idle_timeout_s` the wait between
     messages. If there is no place for a new connection, the connection that has been idle longest
@@ -151,9 +154,11 @@ class Timeouts:
     from a message's first byte to its last, and `write_timeout_s` the time until the client takes a
     reply (None: as `message_timeout_s`).
 
-    There are three special cases. `message_timeout_s` limits a TLS handshake. With gRPC, it also
-    limits the wait for the client's preface (the start of a connection), and `first_byte_timeout_s`
-    has no effect. With Thrift, `idle_timeout_s` also limits the wait for the first byte.
+    There are special cases. `message_timeout_s` limits a TLS handshake. With gRPC, it also limits
+    the wait for the client's preface (the start of a connection), and `first_byte_timeout_s` has no
+    effect; a slow message or reply ends only its request, unless a frame of HTTP/2 stays incomplete
+    or the client takes no bytes. With Thrift, `idle_timeout_s` also limits the wait for the first
+    byte.
     """
 
     idle_timeout_s: float = 300.0

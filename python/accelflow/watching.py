@@ -84,7 +84,7 @@ class Shown:
     def of(shown: "Shown | None") -> "Shown":
         """Return `shown`; for None, return the default, which shows the whole run.
 
-        Raises InputError for a value of another type.
+        Raises InputError for a value of another type, and as :meth:`check` does.
         """
         if shown is None:
             return Shown()
@@ -103,9 +103,10 @@ def write_timeline(
     """Simulate `scenario` and write a timeline of the simulation to `path`, in Perfetto's format.
 
     Each system has its own groups of rows, on one axis of simulated time (docs/timeline.md).
-    Returns the number of systems, and the number of requests shown over all systems. `progress` is
-    called with the number of requests that have ended and the total, for two simulations of each
-    system. The file appears when it is complete.
+    Returns the number of systems (with several chips, each system counts once for each chip), and
+    the number of requests shown over all systems. `progress` is called with the number of requests
+    that have ended and the total, for two simulations of each system. The file appears when it is
+    complete.
 
     Raises InputError for a value that is not allowed, if `shown` chooses no request or more than
     10,000, and for a file that cannot be written, and AccelflowError if the simulation fails.
@@ -262,14 +263,16 @@ def why(
 def verdict(found: dict[str, Any]) -> dict[str, Any]:
     """Summarise why slow requests are slow; `found` is a result of :func:`why`.
 
-    ``slow_us`` and ``median_us`` are the response times of slow and median requests, and ``gap_us``
-    is the difference. ``at`` is the resource, such as an accelerator or the cores, where slow
-    requests spend the most additional time; ``waits`` is true if they wait there, and ``share`` is
-    this additional time divided by the gap. If ``waits`` is true, ``occupant`` is the service that
+    ``slow_us`` and ``median_us`` are the mean response times of slow and median requests, and
+    ``gap_us`` is the difference. ``at`` is the resource, such as an accelerator or the cores, where
+    slow requests spend the most additional time, and ``part`` the kind of this time, such as
+    queueing; ``waits`` is true if they wait there. ``share`` is this additional time divided by the
+    gap, or None if the gap is not above 0. If ``waits`` is true, ``occupant`` is the service that
     occupied the resource for the largest share of these waits. ``occupied`` is this share of the
     waiting time, and ``occupied_overall`` the service's share of the time for which the resource
-    was occupied in the whole run. ``bursts`` are the services
-    whose requests arrived in a burst before the slow requests, the strongest first.
+    was occupied in the whole run. The three are None if no occupant is known. ``bursts`` are the
+    services whose requests arrived in a burst before the slow requests, the strongest first, each
+    with the ``ratio`` of these arrivals to the average.
     """
     slow, median = (found["bands"][band]["response_us"] for band in ("slow", "median"))
     gap = slow - median

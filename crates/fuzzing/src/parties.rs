@@ -1,5 +1,5 @@
 //! The servers, clients and message interfaces that fuzz targets use. Servers listen only on the
-//! loopback address and run until the process ends. The length of each conversation is bounded.
+//! loopback address and run until the process ends. Each wait for an answer has a time limit.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};

@@ -1,9 +1,10 @@
 //! `accelflow._native`: the engines of accelflow as a Python extension module.
 //!
-//! This is the only crate that depends on PyO3. It has no logic: a class is `PyX { inner: X }`, and
-//! a function converts its arguments, detaches from the interpreter during the work (`py.detach`),
-//! and converts the result. `bind` has one folder for each engine, and `convert` turns values into
-//! JSON and back. The module `_native` below registers every name, and
+//! This is the only crate that depends on PyO3. It has little logic: a class holds a type of an
+//! engine, usually as `PyX { inner: X }`, and a function converts its arguments, detaches from the
+//! interpreter during long work (`py.detach`), and converts the result. `bind` has one folder for
+//! each engine or group of engines, and `convert` turns values into JSON and back. The module
+//! `_native` below registers every name, and
 //! `python/accelflow/_native.pyi` states its type (`tests/test_native.py` compares the two).
 
 mod bind;

@@ -1,13 +1,14 @@
 //! Fuzz target of the function that determines the length of an HTTP response. For any bytes, the
-//! function finds a length or returns an error. Further bytes do not change a length that was found,
-//! and exactly that many bytes are a response.
+//! function finds a length, states that it needs more bytes, or returns an error. Further bytes do
+//! not change a length that was found, and exactly that many bytes are a response.
 
 use accelflow_accel::http::{HttpCall, response_length};
 use accelflow_accel::thrift::Schema;
 use accelflow_accel::{Accelerator, Call, Dser, Job, Limits};
 
 /// Determines the length of the HTTP response in `input`. Panics unless this fails with an error
-/// message, or the length covers exactly one response and is the same after more bytes arrive.
+/// message, needs more bytes, or finds a length that covers exactly one response and is the same
+/// after more bytes arrive.
 ///
 /// The bits of the first byte state whether the request was a HEAD, whether the connection has
 /// ended, and what share of the other bytes arrives first.

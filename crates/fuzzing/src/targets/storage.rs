@@ -1,6 +1,7 @@
 //! Fuzz target of storage messages, the requests of a service to its cache or database. Dser (the
-//! deserialization accelerator) and the store's own reader read the same data from a message. If
-//! Dser refuses a message, the message's job (the envelope that accelerators pass on) is unchanged.
+//! deserialization accelerator) and the store's own reader read the same data from a message that
+//! both accept. If Dser refuses a message, the message's job (the envelope that accelerators pass
+//! on) is unchanged.
 
 use accelflow_accel::storage::{Operation, StorageCall, read_request};
 use accelflow_accel::thrift::Schema;
@@ -9,7 +10,7 @@ use accelflow_trace::Accel;
 
 /// Reads bytes as the message of a cache or database operation. Panics unless Dser (the
 /// deserialization accelerator) refuses the message and leaves the message's job unchanged, or
-/// reads the same data as the store's own reader.
+/// reads the same data as the store's own reader, if that accepts the message.
 ///
 /// The input is (index of the operation, modulo 4; bytes of the message).
 pub fn check(input: (u8, &[u8])) {

@@ -1,6 +1,6 @@
 //! Fuzz target of the TCP receiver: any packets are read as a message, or are refused and leave the
-//! connection unchanged. Packets with valid headers may arrive in any order. The packets give the
-//! message if and only if they cover the message without gaps.
+//! connection unchanged. Packets with valid headers may arrive in any order. A message that is read
+//! advances the connection by its length, and is the same after sending it again.
 
 use std::net::{Ipv4Addr, SocketAddrV4};
 

@@ -1,5 +1,6 @@
-//! The functions and classes of `accelflow._native`, with a folder for each engine. Each function
-//! converts its Python arguments to values of the engine, and the engine's results to Python objects.
+//! The functions and classes of `accelflow._native`, with a folder for each engine or group of
+//! engines. Each function converts its Python arguments to values of the engine, and the engine's
+//! results to Python objects.
 
 pub(crate) mod arcus;
 pub(crate) mod models;

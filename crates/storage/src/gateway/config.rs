@@ -34,11 +34,11 @@ pub struct GatewayConfig {
     /// The largest number of open connections from services, 1 to 65,536. Default 256.
     #[serde(default = "default_connections")]
     pub max_connections: usize,
-    /// The number of connections to the database, 1 to 1,024. Default 8.
+    /// The largest number of connections to the database, 1 to 1,024. Default 8.
     #[serde(default = "default_pool")]
     pub database_connections: usize,
     /// The time limit of one request to the cache or the database, in milliseconds: 1 to 3,600,000.
-    /// Default 2,000.
+    /// The wait for a connection to the database has a limit of the same length. Default 2,000.
     #[serde(default = "default_timeout")]
     pub store_timeout_ms: u64,
 }
