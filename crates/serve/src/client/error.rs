@@ -50,8 +50,9 @@ pub enum CallError {
         /// The reason that the service gave for refusing the call.
         why: String,
     },
-    /// The interface has no such function, the gRPC method is not unary, or the client could not
-    /// create an executor for the call's traces.
+    /// The interface has no such function, the gRPC method is not unary, the client could not
+    /// create an executor for the call's traces, or [`Client::check_arguments`](super::Client)
+    /// refuses the arguments.
     #[error(transparent)]
     Unknown(#[from] AccelError),
     /// The trace that sends the request failed, for example because the arguments do not fit the

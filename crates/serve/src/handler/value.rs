@@ -14,7 +14,8 @@ pub(crate) enum Value {
     NoRoom,
 }
 
-/// The error with which a handler answers a request. It is reported to the client.
+/// The error with which a handler answers a request. The client gets an exception, or in gRPC an
+/// error status.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HandlerError {
     /// An exception that the interface declares for the function. In gRPC it is an error status,

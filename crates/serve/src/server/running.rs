@@ -241,8 +241,8 @@ impl Running {
     }
 
     /// Stops the server like [`Running::stop`], but with a grace period that also ends once `waits`
-    /// returns false. This thread calls `waits` about every 50 ms during the grace period. `waits`
-    /// can, for example, look for a signal.
+    /// returns false. The calling thread calls `waits` about every 50 ms during the grace period.
+    /// `waits` can, for example, look for a signal.
     pub fn stop_while(mut self, grace: Duration, waits: impl Fn() -> bool) -> usize {
         self.halt(grace, &waits)
     }
