@@ -76,7 +76,8 @@ pub struct Area {
 }
 
 impl Area {
-    /// Calculates the areas of the parts of the processor that `inputs` describes.
+    /// Calculates the areas of the parts of the processor that `inputs` describes. The ranges of
+    /// single inputs are not checked here; [`AreaInputs::set`] checks them.
     ///
     /// # Errors
     /// [`Refusal`] if `dispatcher_mm2` is too large: 18 dispatchers, two for each of the paper's

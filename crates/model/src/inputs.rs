@@ -52,7 +52,7 @@ impl Sizes {
 
 /// The inputs of the area model: areas of the paper's processor in mm2, and, for the processor
 /// whose area is requested, the numbers of its cores, accelerators, queue entries and A-DMA
-/// engines.
+/// engines. The ratios at the end are for [`rpc_place`](crate::rpc_place) alone.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AreaInputs {
     /// The area of the paper's cores with their private caches, in mm2.
@@ -127,8 +127,8 @@ impl AreaInputs {
     }
 }
 
-/// The inputs of the power model: the powers that the AccelFlow paper prints, and assumed values
-/// for the rest, such as clocks and leakage.
+/// The inputs of the power model: powers, rates and ratios that the AccelFlow and Cerebros papers
+/// print, and values that are derived or assumed, such as a dispatcher's clock and the leakage.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PowerInputs {
     /// The maximum power of all accelerators together, in watts.

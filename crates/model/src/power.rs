@@ -153,7 +153,7 @@ impl Power {
         let of_printed = 2.0 * ACCELERATORS.len() as f64 * printed_pe_w;
         let rest_w = orchestration_max_w - of_printed;
         if rest_w < 0.0 {
-            let allowed = format!("must be at least {of_printed}, the watts of the dispatchers");
+            let allowed = format!("must be at least {of_printed}, the watts of 18 dispatchers");
             return Err(orchestration_refused(&inputs, allowed));
         }
         let rest_mm2 = printed.group_mm2(Group::Orchestration) - mm2(&printed, "dispatchers");
@@ -198,7 +198,7 @@ impl Power {
     /// The result is the overlap of two ranges, one from the accelerators and one from the
     /// orchestration. With the paper's inputs, these are 12.45 to 12.55 W divided by 3.05 to
     /// 3.15 %, and 4.95 to 5.05 W divided by 1.15 to 1.25 %. The highest power is infinite if both
-    /// shares round to 0.
+    /// shares are at most 0.05 %. If the ranges do not overlap, the lowest exceeds the highest.
     pub fn server_max_range_w(&self) -> (f64, f64) {
         let range = |watt: f64, share: f64| {
             (
@@ -238,7 +238,7 @@ impl Power {
         self.watt_per_mm2
     }
 
-    /// Total power of private RPC accelerators of 16 cores, over that of a shared one.
+    /// [`PowerInputs::private_rpc_power_ratio`].
     pub(crate) fn private_rpc_power_ratio(&self) -> f64 {
         self.inputs.private_rpc_power_ratio
     }

@@ -66,7 +66,8 @@ pub fn area_mm2(area: &Area, place: Place) -> f64 {
 
 /// The maximum power of the RPC accelerators at `place`, in watts. A shared accelerator has the
 /// same power per mm2 as AccelFlow's accelerators. An accelerator in the NIC is assumed to save the
-/// same share of power as of area, since the paper does not state the power.
+/// same share of power as of area, since the paper does not state the power. The power of private
+/// accelerators is proportional to the number of cores.
 pub fn power_w(power: &Power, area: &Area, place: Place) -> f64 {
     let inputs = area.inputs();
     let shared = power.accelerators_w_per_mm2() * area_mm2(area, Place::Shared);

@@ -122,7 +122,7 @@ fn impossible_draws_are_counted_and_refused_if_there_are_no_others() {
     assert!(
         error
             .to_string()
-            .contains("= min 2, max 1: must have min below max"),
+            .contains("= min 2, max 1: must have finite min and max, and min below max"),
         "{error}"
     );
 }
@@ -148,7 +148,7 @@ fn a_bad_range_is_refused_with_the_name_of_its_kernel() {
         let error = sample(&two, &[input], 10, 1).unwrap_err();
         assert_eq!(
             error.to_string(),
-            format!("{place} = min 3, max 2: must have min below max")
+            format!("{place} = min 3, max 2: must have finite min and max, and min below max")
         );
     }
 }

@@ -6,9 +6,9 @@ offload.
 The paper measures its inputs with micro-benchmarks that run a kernel on the host and on the
 accelerator (section 4). Here the accelerator is the processor's instructions for the kernel. The
 host runs OpenSSL's code without them: `OPENSSL_ia32cap` disables them. The CRC-32C code is this
-package's own, with the processor's instruction and with tables of sixteen bytes. A thread switch is
-half a round trip between two processes on one core, less the system calls. io_uring's o0 is the
-cost of submitting an operation to the kernel.
+package's own, with the processor's instruction and with tables, sixteen bytes at a time. A thread
+switch is half a round trip between two processes on one core, less the system calls. io_uring's o0
+is the cost of submitting an operation to the kernel.
 
 Times are processor time (`CLOCK_PROCESS_CPUTIME_ID`), so that other work on the machine disturbs
 them little. Switches are timed by the wall clock.

@@ -36,10 +36,10 @@ class Measured:
     standard error of that time, independent of other accelerators' errors. `common_sd_ns` is a
     further standard error, if a calibration measured the costs: by it, the costs of all
     accelerators are larger or smaller together. `sizes` has pairs (input bytes, mean number of
-    operations of this size in a request). `fixed_ns` and `ns_per_byte` (C_b) are the intercept and
-    the slope of a line through the costs as a function of size; both are None if all sizes are
-    equal, or costs do not grow with the size. Recordings from version 5 on have all sizes of each
-    step, older ones only the step's median size.
+    operations of this size in a request); 0 bytes count as 1. `fixed_ns` and `ns_per_byte` (C_b)
+    are the intercept and the slope of a line through the costs as a function of size; both are None
+    if all sizes are equal, or costs do not grow with the size. Recordings from version 5 on have
+    all sizes of each step, older ones only the step's median size.
     """
 
     accelerator: str
@@ -59,8 +59,9 @@ class Recorded:
     `machine` describes the processor. `rest_ns` is application logic and, where it was measured,
     the server's time outside of operations and logic. `rest_sd_ns` is the standard error of the
     measured part of `rest_ns`. `assumed_application` is true if the recording lacks the time of
-    application logic. This time is then assumed: the share of a request that AccelFlow's paper
-    states. It has no standard error of its own, but is proportional to the operations' costs.
+    application logic in a phase. The time of all logic is then assumed: the share of a request that
+    AccelFlow's paper states. It has no standard error of its own, but is proportional to the
+    operations' costs.
     """
 
     name: str

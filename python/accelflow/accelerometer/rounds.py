@@ -48,6 +48,7 @@ def over_rounds(values: Sequence[float]) -> Over:
 def run_queue() -> float:
     """Return the load average of the last minute, as `uptime` shows it.
 
-    It is the mean number of threads that ran or were ready to run.
+    It is about the mean number of threads that ran or were ready to run. Linux also counts threads
+    in waits that cannot be interrupted, such as for a disk.
     """
     return os.getloadavg()[0]

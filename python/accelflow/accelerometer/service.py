@@ -62,11 +62,11 @@ class Queue:
     """A queue (M/G/k) in front of an accelerator, from which Q, the wait of an offload, follows.
 
     `hosts` with equal load share `servers` processing elements. `service_cycles` is the mean
-    service time, by default the host's time for the offload divided by the acceleration.
-    `service_scv_ratio` is the squared coefficient of variation of the service time, by default that
-    of the offloaded sizes, or 1 if these sizes are not known. `approximation` is kimura or
-    allen_cunneen, both exact for one server. Kernels whose queues have the same `shared` name wait
-    in one queue for one accelerator.
+    service time in host cycles, by default the host's time for the offload, with the kernels that
+    ride on it, divided by the acceleration. `service_scv_ratio` is the squared coefficient of
+    variation of the service time, by default that of the offloads' work by their sizes, or 1 if
+    these sizes are not known. `approximation` is kimura or allen_cunneen, both exact for one
+    server. Kernels whose queues have the same `shared` name wait in one queue for one accelerator.
     """
 
     servers: int = 1
@@ -108,7 +108,8 @@ class Kernel:
     their share of all. With `selection` ``lucrative``, the model offloads only the `sizes` that
     pay, and scales alpha down to them: by their share of the offloads (`scaling` ``offloads``) or
     of the kernel's cycles (``cycles``, which is refused for ``all``). A kernel that `rides_on`
-    another, by name, is part of the same offload, and pays no setup, transfer, queue or switch.
+    another, by name, is part of the same offload: it must leave out all costs of an offload, and
+    have the `threading`, `placement`, `driver_waits` and `offloads_per_s` of the other.
     """
 
     threading: str
@@ -156,8 +157,8 @@ def evaluate(
     random draws. With `around_ratio` it has ``sensitivity``: for each independent input, the
     speedups if this input is lower and higher by the share `around_ratio`, or at the ends of its
     range. Inputs that depend on this input change too, as they do in the random draws. With
-    `each_draw` and ranges, the result has ``draws_speedup_ratio``: the speedup of each draw, in
-    ascending order.
+    `each_draw` and ranges, the result has ``draws_speedup_ratio``: the speedup of each draw that
+    the model accepts, in ascending order.
 
     Raises InputError for a value of the wrong type, out of range or missing, and for values that
     contradict each other.

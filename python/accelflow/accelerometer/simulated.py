@@ -33,15 +33,15 @@ class Run:
     """The settings of a simulation of a service's offloads.
 
     The accelerator is shared by `hosts` hosts of one core each, unless the kernel's queue sets
-    their number. A host works on `threads` requests at a time (under Sync, on one). A request has
-    `kernels_per_request` kernels, each after some of the service's own work. `own_work`,
-    ``constant`` or ``exponential``, is the distribution of the time of own work. `kernel_work` is
-    the distribution of the time of kernels without sizes. If the kernel's queue has a
-    `service_scv_ratio`, this determines the distribution of the accelerator's time: 0 is constant,
-    1 exponential. With `responses_first`, requests whose response has arrived run before new ones;
-    otherwise requests run in the order in which they became ready. `load_ratio` is the arrival rate
-    divided by the host's capacity without offloading. `requests` are measured with each of `seeds`
-    seeds, from 1 on.
+    their number. A host works on `threads` requests at a time (on one if all kernels are Sync). A
+    request has `kernels_per_request` kernels, each after some of the service's own work.
+    `own_work`, ``constant`` or ``exponential``, is the distribution of the time of own work.
+    `kernel_work` is the distribution of the time of kernels without sizes. If the kernel's queue
+    has a `service_scv_ratio`, this determines the distribution of the accelerator's time: 0 is
+    constant, 1 exponential. With `responses_first`, requests whose response has arrived run before
+    new ones; otherwise requests run in the order in which they became ready. `load_ratio` is the
+    arrival rate at each host divided by the host's capacity without offloading. `requests`
+    requests, of all hosts together, are measured with each of `seeds` seeds, from 1 on.
     """
 
     hosts: int = 1
@@ -59,10 +59,10 @@ def simulate(service: Service, run: Run | None = None) -> dict[str, Any]:
     """Simulate offloads of `service`, and compare the results with Accelerometer's equations.
 
     Returns an object of schema ``accelflow.accelerometer-simulation/2``. `kernels` has a row for
-    each kernel alone, except for those that share an offload or an accelerator with others.
-    `service` is the row of all kernels together, None if there is only one kernel. In this row, a
-    request has kernels of all kinds, in proportion to their offloads, and kernels that share an
-    offload count as one.
+    each kernel alone, except for those that share an offload with others, and those whose queue has
+    a `shared` name. `service` is the row of all kernels together, None if there is only one kernel.
+    In this row, a request has kernels of all kinds, in proportion to their offloads, and kernels
+    that share an offload count as one.
 
     A row has the closed form's and the simulated `speedup_ratio` (of a saturated host) and
     `latency_reduction_ratio` (of one request at a time). `loaded` has mean latency and P99 at
@@ -70,9 +70,10 @@ def simulate(service: Service, run: Run | None = None) -> dict[str, Any]:
     `queue_cycles`, as simulated and by the equations (None if the accelerator would be overloaded).
     `overloaded` in `loaded` tells whether the host is overloaded at this load, without and with
     offloading: latencies then grow with the length of the run. Simulated ratios, latencies and
-    waits are means over the seeds, with Student's 95 % half width; a ratio is computed for each
-    seed. Ranges are simulated at their central value. Raises InputError as :func:`evaluate` does,
-    and for invalid settings.
+    waits are means over the seeds, with Student's 95 % half width (None for one seed); a ratio is
+    computed for each seed. Where neither A nor the queue's `service_cycles` is known, the
+    accelerator's own time is simulated as 0. Ranges are simulated at their central value. Raises
+    InputError as :func:`evaluate` does, and for invalid settings.
     """
     run = run or Run()
     _check_run(run)

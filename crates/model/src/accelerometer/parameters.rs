@@ -158,7 +158,8 @@ pub const SIZES_INTERPOLATION: Parameter = choice(
     "Measured sizes come as bins of a histogram.",
 );
 
-/// The number of hosts that share the accelerator in a simulation.
+/// The number of hosts that share the accelerator in a simulation, unless a kernel's queue states
+/// it (`queue.hosts`).
 pub const HOSTS: Parameter = whole(
     "simulation.hosts",
     "hosts",
@@ -167,7 +168,8 @@ pub const HOSTS: Parameter = whole(
     "A kernel's queue states the number itself.",
 );
 
-/// The number of threads of each host in a simulation.
+/// The number of threads of each host in a simulation. If all kernels have the design Sync, each
+/// host has one thread instead.
 pub const THREADS: Parameter = whole(
     "simulation.threads",
     "threads",
@@ -205,7 +207,8 @@ pub const OWN_WORK: Parameter = spread("simulation.own_work");
 /// applies to the accelerator's work instead.
 pub const KERNEL_WORK: Parameter = spread("simulation.kernel_work");
 
-/// The arrival rate of a simulation, as a share of a host's maximum throughput without offloading.
+/// The rate at which requests arrive at each host of a simulation, as a share of a host's maximum
+/// throughput without offloading.
 pub const LOAD_RATIO: Parameter = Parameter {
     key: "simulation.load_ratio",
     unit: "",
@@ -216,7 +219,7 @@ pub const LOAD_RATIO: Parameter = Parameter {
     why: "A load at which requests wait, but not for long.",
 };
 
-/// The number of requests that a simulation measures after its warm-up.
+/// The number of requests, of all hosts together, that a simulation measures after its warm-up.
 pub const REQUESTS: Parameter = whole(
     "simulation.requests",
     "requests",

@@ -7,8 +7,8 @@ use super::quantity::{MeanCycles, OffloadsPerCycle};
 pub struct Station {
     /// The number of identical processing elements, at least 1.
     pub servers: u32,
-    /// The arrival rate of the offloads of all hosts that share the accelerator, per cycle of a
-    /// host's clock.
+    /// The arrival rate of the offloads of all hosts that share the accelerator, per cycle of one
+    /// host: the sum of their n, divided by C.
     pub arrivals: OffloadsPerCycle,
     /// The mean time that one offload occupies a processing element, in cycles of the host.
     pub service: MeanCycles,

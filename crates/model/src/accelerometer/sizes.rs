@@ -101,13 +101,13 @@ impl SizeCdf {
         self.moment(1.0, EVERY)
     }
 
-    /// The mean of size^`power` over all offloads, with sizes in bytes.
+    /// The mean of size^`power` over all offloads, with sizes in bytes. `power` is 0 or more.
     pub fn mean_power(&self, power: f64) -> f64 {
         self.moment(power, EVERY)
     }
 
     /// The sum of size^`power` over the offloads whose size is in `range`, divided by the number of
-    /// all offloads; sizes in bytes.
+    /// all offloads. Sizes are in bytes; `power` is 0 or more.
     pub fn moment(&self, power: f64, range: Lucrative) -> f64 {
         let atom = |size: f64, weight: f64| {
             if weight > 0.0 && range.contains(size) {

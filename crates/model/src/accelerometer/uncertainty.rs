@@ -59,15 +59,15 @@ impl Distribution {
         let (allowed, rule) = match self {
             Distribution::Uniform { min, max } => (
                 min < max && (max - min).is_finite(),
-                "must have min below max",
+                "must have finite min and max, and min below max",
             ),
             Distribution::Triangular { min, mode, max } => (
                 min <= mode && mode <= max && min < max && (max - min).is_finite(),
-                "must have mode from min to max, and min below max",
+                "must have finite min and max, min below max, and mode from min to max",
             ),
             Distribution::Normal { mean, sd } => (
                 mean.is_finite() && sd > 0.0 && sd.is_finite(),
-                "must have a number as mean, and sd above 0",
+                "must have a finite mean, and a finite sd above 0",
             ),
         };
         if allowed {
@@ -261,7 +261,8 @@ fn shared_queue(kernel: &Kernel) -> Option<&str> {
 /// An input of a [`Scenario`] that is not known exactly, with its distribution.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Uncertain {
-    /// The index of the kernel in [`Scenario::kernels`]; ignored for [`Field::HostCycles`].
+    /// The index of the kernel in [`Scenario::kernels`]; ignored for [`Field::HostCycles`]. For an
+    /// index without a kernel, the input has no effect.
     pub kernel: usize,
     /// Which input of the kernel (or host) is uncertain.
     pub field: Field,
@@ -487,15 +488,15 @@ impl Swing {
 /// Evaluates `scenario` for a low and a high value of one input at a time. Returns the changes of
 /// the speedup, largest first: a tornado diagram. An input in `uncertain` varies between the ends
 /// of its distribution. Any other input varies by the share `around` in both directions: with 0.1
-/// from 90 % to 110 % of its value. But alpha stays at most 1, and n at most all possible offloads.
+/// from 90 % to 110 % of its value, alpha to at most 1, and n to at most all possible offloads.
 ///
-/// The result leaves out inputs that are infinite or derived from others, and inputs of 0 that are
-/// not in `uncertain`. The offloads of a kernel that rides on another are derived: they are those of
+/// The result leaves out inputs that are not given, infinite or derived from others, and inputs of
+/// 0 that are not in `uncertain`. The offloads of a kernel that rides on another are derived: they are those of
 /// the kernel that carries it, and change with them. The hosts of a queue that kernels share are
 /// one input, of the first of these kernels. If alpha, C, n, C_b and sizes are all given (in
 /// Accelerometer's symbols), alpha is derived from the others; if alpha is in `uncertain`, C_b is
-/// derived instead. C and beta vary only if they are in `uncertain`: C has an effect only as n / C,
-/// and beta determines the unit of C_b.
+/// derived instead. C, beta, and C_b without sizes vary only if they are in `uncertain`: C has an
+/// effect only as n / C, beta determines the unit of C_b, and C_b without sizes has no effect.
 pub fn tornado(scenario: &Scenario, uncertain: &[Uncertain], around: f64) -> Vec<Swing> {
     let mut swings = Vec::new();
     for (number, kernel) in scenario.kernels.iter().enumerate() {

@@ -17,7 +17,7 @@ pub const AREA: Table<AreaInputs> = Table::new(&[
 ]);
 
 impl Default for AreaInputs {
-    /// The paper's values.
+    /// The papers' values, and a derived one for `dispatcher_mm2`.
     fn default() -> AreaInputs {
         let mut inputs = AreaInputs::ZERO;
         AREA.set_defaults(&mut inputs);

@@ -9,7 +9,7 @@ use crate::inputs::PowerInputs;
 pub const POWER: Table<PowerInputs> = Table::new(&[ROWS]);
 
 impl Default for PowerInputs {
-    /// The paper's values.
+    /// The papers' values, and derived or assumed ones where the papers print none.
     fn default() -> PowerInputs {
         let mut inputs = PowerInputs::ZERO;
         POWER.set_defaults(&mut inputs);

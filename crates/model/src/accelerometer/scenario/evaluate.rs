@@ -285,7 +285,7 @@ fn check_selection(kernel: &Kernel) -> Result<(), Refusal> {
             "all_offloads_per_s",
             all.0,
             format!(
-                "must be at least {}, the value of offloads_per_s",
+                "must be a number above 0, and at least {}, the value of offloads_per_s",
                 kernel.offloads.0
             ),
         ));

@@ -3,8 +3,9 @@
 use crate::accelerometer::granularity::Lucrative;
 use crate::accelerometer::quantity::{MeanCycles, OffloadsPerSecond};
 
-/// The causes that keep a kernel from its ideal speedup: times that stay on the host, and times that
-/// offloads add. Each is a share of the host's time before offloading.
+/// The causes that keep a kernel from its ideal speedup: times that stay on the host, and times
+/// that offloads add. Each is a share of the host's time before offloading. Times for which the
+/// host does not wait are not counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Losses {
     /// The kernel's work that stays on the host because its offloads are not selected, as a share
@@ -14,9 +15,11 @@ pub struct Losses {
     pub accelerator: f64,
     /// The preparation of offloads (o0), as a share of the host's time.
     pub setup: f64,
-    /// The transfer of data to the accelerator (L), as a share of the host's time.
+    /// The transfer of data to the accelerator (L), as a share of the host's time; 0 if the host
+    /// does not wait for it.
     pub transfer: f64,
-    /// The host's wait in the accelerator's queue (Q), as a share of the host's time.
+    /// The wait of offloads in the accelerator's queue (Q), as a share of the host's time; 0 if the
+    /// host does not wait for it.
     pub queue: f64,
     /// The host's thread switches (o1), as a share of the host's time.
     pub thread_switches: f64,
@@ -34,9 +37,9 @@ pub enum Limit {
     Accelerator,
     /// The host's time to prepare offloads, o0.
     Setup,
-    /// The time to move data to the accelerator, L.
+    /// The time for which the host moves data to the accelerator or waits for this transfer, L.
     Transfer,
-    /// The wait in the accelerator's queue, Q.
+    /// The host's wait until an offload has left the accelerator's queue, Q.
     Queue,
     /// The host's time for thread switches, o1.
     ThreadSwitches,
@@ -49,14 +52,16 @@ pub struct KernelResult {
     /// of the offloads are selected.
     pub offloaded_share: f64,
     /// Like `offloaded_share`, but the kernel's share (alpha) is always scaled by the cycles of the
-    /// selected offloads, not by their number. `None` unless the sizes of offloads are known.
+    /// selected offloads, not by their number. `None` unless the sizes of offloads are known. Alpha
+    /// itself with [`Selection::OutOf`](super::Selection::OutOf), since the sizes of the selected
+    /// offloads are not known then.
     pub offloaded_share_by_cycles: Option<f64>,
     /// n: the offloads per second that go to the accelerator.
     pub offloads: OffloadsPerSecond,
     /// The share of the kernel's possible offloads that go to the accelerator, from 0 to 1.
     pub lucrative_share: f64,
     /// The share of the kernel's possible offloads whose size is in `pays_in_speedup`, from 0 to 1,
-    /// whether or not they go to the accelerator. If all go there, the others lower the host's
+    /// whether or not they go to the accelerator. Offloads of other sizes do not raise the host's
     /// throughput. `None` if the sizes of offloads or C_b are unknown.
     pub paying_share: Option<f64>,
     /// C_b, as given or derived: the host needs C_b g^beta cycles for g bytes. `None` if unknown.

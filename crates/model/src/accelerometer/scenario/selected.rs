@@ -26,7 +26,8 @@ pub(crate) struct Selected {
 
 impl Scenario {
     /// The selection of each kernel if hosts have `load` times the work, of which 1 is what they
-    /// can do without offloading.
+    /// can do without offloading. If this load overloads an accelerator: the selection at a load
+    /// of 1.
     ///
     /// # Errors
     /// Every error of [`Scenario::evaluate`], which is at a load of 1.

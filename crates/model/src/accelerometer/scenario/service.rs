@@ -46,8 +46,9 @@ pub struct Kernel {
     /// Which offloads go to the accelerator; the others stay on the host.
     pub selection: Selection,
     /// The name of another kernel whose offloads also carry this kernel's work. The accelerator
-    /// does the work of both kernels in one offload, which waits in the other kernel's queue. The
-    /// offload costs of this kernel should be 0. `None` for a kernel with its own offloads.
+    /// does the work of both kernels in one offload, which waits in the other kernel's queue. This
+    /// kernel should have the `offloads` of the other kernel, and offload costs of 0. `None` for a
+    /// kernel with its own offloads.
     pub rides_on: Option<String>,
 }
 
@@ -92,9 +93,9 @@ pub enum Queueing {
         servers: u32,
         /// The number of hosts with the same load that share the accelerator.
         hosts: f64,
-        /// The mean time that an offload occupies a processing element. If `None`, this is the
-        /// host's time for the offload's work divided by A. It includes the work of kernels that
-        /// ride on this one ([`Kernel::rides_on`]).
+        /// The mean time that an offload occupies a processing element, in cycles of the host. It
+        /// includes the work of kernels that ride on this one ([`Kernel::rides_on`]). If `None`, it
+        /// is the host's time for this work divided by A.
         service: Option<MeanCycles>,
         /// The squared coefficient of variation of the time `service`. If `None`, it follows from
         /// the sizes of the offloads; without sizes, it is 1.

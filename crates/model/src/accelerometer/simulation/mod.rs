@@ -2,11 +2,13 @@
 //! their queues.
 //!
 //! The equations of Accelerometer add up means. Here the same kernels are simulated. A request
-//! alternates between the service's own work and a kernel call, on a core of a host. Each
-//! accelerator serves the offloads of all hosts first come, first served. The
-//! [`Design`](super::Design) states when a core switches threads. The simulation includes effects
-//! that the equations leave out: cores idle when all threads wait, responses wait for a busy core,
-//! and a faster host sends more offloads to the same accelerator.
+//! alternates between the service's own work and a kernel call, on a core of a host. An accelerator
+//! with a queue ([`Queueing::Station`](super::Queueing::Station)) serves the offloads of all hosts
+//! first come, first served. If Q is given instead, each offload waits for exactly this time, and
+//! any number of offloads are served at once. The [`Design`](super::Design) states when a core
+//! switches threads. The simulation includes effects that the equations leave out: cores idle when
+//! all threads wait, responses wait for a busy core, and a faster host sends more offloads to the
+//! same accelerator.
 
 mod engine;
 mod host;
@@ -21,17 +23,19 @@ use super::scenario::Scenario;
 
 /// Simulates requests of `scenario` on several hosts, each with the cycles per second of the
 /// scenario's host. A request calls kernels of all kinds, drawn at random in proportion to their
-/// offloads per second.
+/// possible offloads per second. An accelerator of unknown acceleration works in no time, unless
+/// its queue states the time.
 ///
 /// # Errors
 /// [`Refusal`] for
 ///
-/// * a value that [`Scenario::evaluate`] refuses as out of range or contradictory, and a kernel
-///   without offloads;
+/// * a value that [`Scenario::evaluate`] refuses as out of range, missing or contradictory, and a
+///   kernel without offloads;
 /// * with [`Selection::Lucrative`](super::Selection::Lucrative), every error of
 ///   [`Scenario::evaluate`], such as an accelerator that is overloaded at a load of 1;
 /// * no or too many requests, hosts, threads or kernel calls, and a load out of range;
-/// * queues that state different or fractional numbers of hosts, or a `service_scv` other than 0 or 1;
+/// * queues that state different or fractional numbers of hosts, more than a million hosts, or a
+///   `service_scv` other than 0 or 1;
 /// * a kernel with [`Kernel::rides_on`](super::Kernel::rides_on);
 /// * a run that is longer than the simulated clock can count.
 pub fn simulate(scenario: &Scenario, run: &Run) -> Result<Measured, Refusal> {

@@ -15,8 +15,8 @@ pub enum Offered {
     /// Each thread begins its next request as soon as it has finished one. This gives a host's
     /// maximum throughput.
     Saturated,
-    /// Poisson arrivals at each host, at this share of the host's maximum throughput without
-    /// offloading.
+    /// Poisson arrivals at each host, at a rate of this share of the host's maximum throughput
+    /// without offloading; it may exceed 1.
     Load(f64),
 }
 
@@ -44,9 +44,9 @@ pub struct Run {
     pub offered: Offered,
     /// Whether kernels are offloaded; if not, all kernels run on the host.
     pub offloading: bool,
-    /// The number of measured requests. They follow a warm-up of a tenth of this number of
-    /// requests; for saturated hosts, the warm-up is longer by twice the number of requests in
-    /// progress.
+    /// The number of measured requests, of all hosts together. They follow a warm-up of a tenth of
+    /// this number of requests; for saturated hosts, the warm-up is longer by twice the number of
+    /// requests in progress.
     pub requests: u32,
     /// The seed of the random numbers from which times, sizes and kernels are drawn.
     pub seed: u64,
@@ -61,7 +61,8 @@ pub struct Measured {
     pub mean_latency_cycles: f64,
     /// The latency in cycles that 99 % of the requests do not exceed.
     pub p99_latency_cycles: f64,
-    /// The mean time that an offload waits in the accelerator's queue, in cycles.
+    /// The mean time that an offload waits in the accelerator's queue, in cycles; 0 without
+    /// offloads.
     pub mean_queue_cycles: f64,
     /// The share of time in which a processing element of the accelerator works, on average; 0
     /// without offloading. With several accelerators, the share of the busiest one. `None` if no
