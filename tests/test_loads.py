@@ -122,7 +122,7 @@ def test_loads_that_cannot_be_are_refused(loads: Any, words: str) -> None:
 
 def test_given_times_of_arrivals_have_no_load_to_multiply(tmp_path: Path) -> None:
     (tmp_path / "given.toml").write_text(TIMES)
-    words = "loads = [2.0]: must be left out, since the workload says when requests arrive"
+    words = "loads = [2.0]: must be left out, since the workload has arrivals of its own"
     with pytest.raises(InputError, match=re.escape(words)):
         accelflow.compare(tmp_path / "given.toml", loads=[2.0])
 

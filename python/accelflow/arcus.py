@@ -177,9 +177,10 @@ def experiment(
     ``paper`` is the paper's value: a number, a pair (from, to), an object with a bound (``above``,
     ``at_least`` or ``at_most``), or None if the paper prints none. ``ours`` is our value, the mean
     over the seeds, and ``half_width`` half of its 95 % interval (None for one seed). ``difference``
-    is our value minus the paper's, divided by the paper's; for shares, it is not divided. ``why``
-    explains a large difference or comments on the paper's value. ``series`` has the curves as
-    points (x, y); ``half_widths`` are those of the y values.
+    is our value minus the paper's, divided by the paper's; for shares, it is not divided. Of a pair
+    or a bound, the allowed value nearest to ours counts. ``why`` explains a large difference or
+    comments on the paper's value. ``series`` has the curves as points (x, y); ``half_widths`` are
+    those of the y values.
 
     Raises InputError for an unknown name and for a number out of range.
     """

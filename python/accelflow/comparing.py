@@ -310,7 +310,7 @@ def at_loads(
     the multiple.
 
     Raises InputError for a multiple that is not above 0 and at most 1,000, for more than 100
-    multiples, and for a scenario with given arrival times, whose load cannot be multiplied.
+    multiples, and for a scenario without `arrivals` whose workload states its arrivals.
     """
     scenario = loaded(scenario)
     check_loads(scenario, loads)
@@ -337,7 +337,7 @@ def check_loads(scenario: Scenario, loads: Sequence[float]) -> None:
         if not 0.0 < finite_number("loads", factor) <= MAX_LOAD:
             raise refused("loads", factor, f"must be more than 0 and at most {MAX_LOAD:,g}")
     if loads and resolved(scenario)["arrivals"] == "own":
-        allowed = "must be left out, since the workload says when requests arrive; or "
+        allowed = "must be left out, since the workload has arrivals of its own; or "
         raise refused("loads", list(loads), allowed + "set arrivals = 'poisson'")
     for factor in loads:
         check(_scaled(scenario, factor))

@@ -63,7 +63,7 @@ class CountedTimesFile(TypedDict):
 
 
 class CountedTimes(TypedDict):
-    """A distribution of times: pairs of a time in us and its count, by ascending time."""
+    """A distribution of times: pairs (time in us, count), by ascending time; no others occur."""
 
     histogram_us: Sequence[tuple[float, int] | Sequence[float]]
 
@@ -108,13 +108,13 @@ class CountedSizesFile(TypedDict):
 
 
 class CountedSizes(TypedDict):
-    """A distribution of sizes: pairs of a size in bytes and its count, by ascending size."""
+    """A distribution of sizes: pairs (size in bytes, count), by ascending size; no others occur."""
 
     histogram: Sequence[tuple[int, int] | Sequence[int]]
 
 
 class PresetSizes(TypedDict):
-    """Message sizes of the data set `preset`, which comes with accelflow."""
+    """Message sizes of the data set `preset`; ``socialnetwork`` is for SocialNetwork's services."""
 
     preset: Literal["socialnetwork", "fleet", "fleet_whole", "hypercompressbench"]
 
@@ -134,8 +134,9 @@ class PoissonArrivals(TypedDict):
 class ModulatedArrivals(TypedDict):
     """Arrivals whose rate changes at random between states.
 
-    Each of `states` is a pair (relative rate, weight). A state lasts `dwell_us` on average; the
-    next is drawn by weight.
+    Each of `states` is a pair (rate divided by the mean rate, weight); the weighted mean of these
+    rates must be 1. A state is drawn, with a probability in proportion to its weight, every
+    `dwell_us` on average.
     """
 
     process: Literal["modulated"]
@@ -153,7 +154,7 @@ class PresetArrivals(TypedDict):
 class GivenArrivals(TypedDict, total=False):
     """Arrivals of requests at given times: the list `times_us`, or the column time_us of a `file`.
 
-    The times are in us; the file is a CSV file.
+    The times are in us and do not decrease; the file is a CSV file.
     """
 
     process: Required[Literal["times"]]
@@ -165,8 +166,9 @@ class RateArrivals(TypedDict, total=False):
     """Poisson arrivals at a rate that changes over time.
 
     Each of `rates` is a pair (start in us, requests per second); the rate holds until the next
-    start. Instead of `rates`, `file` may be a CSV file with the columns start_us and rate_rps.
-    The simulation begins at the time `from_us` of the table, 0 by default.
+    start, and the last rate for good. Before the first start, nothing arrives. Instead of `rates`,
+    `file` may be a CSV file with the columns start_us and rate_rps. The simulation begins at the
+    time `from_us` of the table, 0 by default.
     """
 
     process: Required[Literal["rates"]]
@@ -233,17 +235,20 @@ class MeasuredCosts(TypedDict):
 Costs: TypeAlias = PaperCosts | RecordedCosts | OperationCosts | MeasuredCosts
 
 #: Values of payload fields that branches test, such as ``{'T5': {'hit': 1}}``, on the most common
-#: path, by trace and field.
+#: path, by trace and field. Other things that a condition tests have its words as their names, such
+#: as ``flags[3]``.
 Facts: TypeAlias = Mapping[str, Mapping[str, int]]
 
 #: The probability that a payload field is 1, such as ``{'T5': {'hit': 0.93}}``, by trace and field.
+#: A condition such as ``method == 'Login'`` may be in the place of a field.
 Odds: TypeAlias = Mapping[str, Mapping[str, float]]
 
 
 class Retry(TypedDict):
     """Retries of a chain of traces: each attempt fails with the probability `odds`.
 
-    There are up to `attempts` attempts in total, with pauses of `backoff_us` in between.
+    There are up to `attempts` attempts in total, with pauses of `backoff_us` in between. After the
+    last failed attempt, the request is answered with an error.
     """
 
     odds: float

@@ -103,7 +103,6 @@ ASSUMED_TCP_COST_NS: Final = 7_000.0
 #: service execution time on an unloaded system" (AccelFlow, section VII.A.3).
 PAPER_SLO_FACTOR: Final = 5.0
 
-
 #: A limit on a tenant's traffic: a token bucket for traces or bytes, or a share of accelerator
 #: time.
 Limit: TypeAlias = arcus.RateLimiter | Shaping
@@ -214,16 +213,13 @@ class Scenario:
     def mean_rate_rps(self) -> float:
         """The mean rate of a service in requests per second.
 
-        It is `rate_rps`, or the workload's default.
+        It is the mean of `rates_rps`, or else `rate_rps`, or else the workload's default.
         """
         return float(resolved(self)["rate_rps"])
 
     @property
     def arrival_kind(self) -> str:
-        """The arrival process: `arrivals`, or the workload's default.
-
-        The default is ``own`` if the workload's file has arrivals.
-        """
+        """The arrival process: `arrivals`, or ``own`` if the workload has any, or ``poisson``."""
         return str(resolved(self)["arrivals"])
 
     @property
@@ -243,7 +239,10 @@ class Scenario:
 
     @property
     def warmup_requests(self) -> int:
-        """The number of requests of each service that are not counted: `warmup`, or a tenth."""
+        """The number of requests of each service that are not counted: `warmup`, or a tenth.
+
+        If :attr:`counts_by_rate`, it is the number for a service with the mean rate.
+        """
         return int(resolved(self)["warmup_requests"])
 
 
@@ -473,7 +472,8 @@ def _plain_number(value: object) -> int | float:
 def read_scenario(path: str | PathLike[str]) -> Scenario:
     """Read the scenario in the file at `path`: TOML if the name ends in ``.toml``, else JSON.
 
-    Raises InputError for a file that cannot be read, and for a value that is not allowed.
+    The path of a workload's file in it is relative to the scenario's folder. Raises InputError for
+    a file that cannot be read, and for a value that is not allowed.
     """
     path = Path(path)
     with reading("scenario", path):
@@ -502,7 +502,7 @@ def recording_text(place: str, name: object, folder: Path) -> str:
     """Return the text of a recording's file.
 
     `name` is the file's path relative to `folder`, and `place` the setting that names it. Raises
-    InputError for a name that is not a string, and for a file that cannot be read.
+    InputError for a name that is not a string, and for a file that is unreadable or no JSON object.
     """
     if not isinstance(name, str):
         raise refused(place, name, "must be the path of a recording's file")

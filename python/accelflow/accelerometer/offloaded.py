@@ -55,9 +55,10 @@ def beside(measured: Mapping[str, Any]) -> dict[str, Any]:
     refused, error_points}. A ratio is the gain over a host that runs the kernel itself: measured in
     the host's processor time (`host_ratio`) or in wall-clock time (`clock_ratio`), or computed by
     the equations (`closed_form_ratio`). `refused` is the number of refused offloads. `error_points`
-    is `closed_form_ratio` minus `host_ratio`, or minus `clock_ratio` for forms in which the host
-    waits, computed for each round. Ratios and errors are medians over the rounds with their
-    intervals (:func:`accelflow.accelerometer.rounds.over_rounds`).
+    is `closed_form_ratio` minus `host_ratio`, or minus `clock_ratio` for ``sync`` (the host waits)
+    and ``sync_os_alone`` (the ratio of latencies), computed for each round. Ratios and errors are
+    medians over the rounds with their intervals
+    (:func:`accelflow.accelerometer.rounds.over_rounds`).
 
     `offload` has the setup o0, the transfer L and the thread switch o1. `kernels` has, for each
     kernel and each time of own work, the equations' inputs and `paid_ns`, the host's processor time

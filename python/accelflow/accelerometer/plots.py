@@ -38,8 +38,9 @@ _LOSSES: Final = {
 #: The share by which the picture of sensitivities varies inputs that are not ranges.
 AROUND_RATIO: Final = 0.2
 
-#: The range of a heat map's axes: from the given value divided by this factor to the given value
-#: times this factor.
+#: The factor by which a heat map's axes go beyond the given values. The acceleration is from the
+#: given value divided by this factor, and the transfer from 0, to the given value times this
+#: factor.
 AROUND_POINT: Final = 4.0
 #: The acceleration in the middle of a heat map if the given one is infinite.
 IDEAL_AROUND: Final = 25.0

@@ -1,4 +1,4 @@
-"""The bars of Figs. 2 and 6 to 9, from the runs of one seed."""
+"""The bars of Figs. 2 and 5 to 9, from the runs of one seed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures 2 and 6 to 9 of the paper: our values and those printed in its text."""
+"""Figures 2 and 5 to 9 of the paper: our values and those printed in its text."""
 
 from __future__ import annotations
 

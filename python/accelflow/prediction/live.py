@@ -59,9 +59,10 @@ class ServerOptions:
     """Settings of the measured server.
 
     The server listens on `host`. With `workers`, each accelerator has that many threads of its own,
-    which execute its part of traces. With `rpc`, parts of Cerebros's RPC processor replace the RPC
-    accelerator. With `tenant_rps`, clients whose own address is ``::1`` belong to a tenant that
-    is limited to that many requests per second.
+    which execute its part of traces. With `rpc`, the server's RPC accelerator has parts of
+    Cerebros's RPC processor: the split schema and the reserved memory. With `tenant_rps`, clients
+    whose own address is ``::1`` belong to a tenant that is limited to that many requests per
+    second.
     """
 
     host: str = "127.0.0.1"

@@ -121,10 +121,11 @@ class ClosedForm:
         return None if share >= 1.0 or max(utilization.values()) > 1.0 else share
 
     def p99_us(self, service: str, load: float) -> float:
-        """Return the P99 of the response time of `service` in us; infinite if cores are overloaded.
+        """Return the P99 of the response time of `service` in us.
 
-        `load` is the ratio of the server's rates to those of the whole fleet. The waits for cores
-        are drawn, and all else takes the mean time.
+        It is infinite if the cores are always busy, or another resource is overloaded. `load` is
+        the ratio of the server's rates to those of the whole fleet. The waits for cores have a
+        distribution, and all else takes the mean time.
         """
         share = self._core_share(load)
         if share is None:
@@ -133,9 +134,10 @@ class ClosedForm:
         return (self.serial_ns[service] + waits * self.core_visit_ns) * 1e-3
 
     def mean_us(self, service: str, load: float) -> float:
-        """Return the mean response time of `service` in us; infinite if cores are overloaded.
+        """Return the mean response time of `service` in us.
 
-        `load` is the ratio of the server's rates to those of the whole fleet.
+        It is infinite if the cores are always busy, or another resource is overloaded. `load` is
+        the ratio of the server's rates to those of the whole fleet.
         """
         share = self._core_share(load)
         if share is None:
@@ -148,7 +150,8 @@ class ClosedForm:
         """Return the largest load within all limits, and the limit that sets it.
 
         The limits are the utilisation `limit` (0 to 1) of each resource, and the SLO of each
-        service.
+        service. The load is 0 if a service misses its SLO on an idle server, and infinite if
+        nothing limits it.
         """
         at_one = self.utilization(1.0)
         name, most = max(at_one.items(), key=lambda item: item[1])

@@ -16,9 +16,9 @@ class Fleet:
 
     `servers` is their number, spare servers included; `servers_low` and `servers_high` are the ends
     of the number's 95 % interval. `headroom_ratio` is the additional load that the servers without
-    the spare ones could take, divided by the present load. `watts` is the power of all servers,
-    without the datacentre's overhead. `cost_per_year`, in the plan's currency, is the price divided
-    by the lifetime, plus the plan's yearly overhead and the electricity.
+    the spare ones could take, divided by the planned load (after growth). `watts` is the power of
+    all servers, without the datacentre's overhead. `cost_per_year`, in the plan's currency, is the
+    price divided by the lifetime, plus the plan's yearly overhead and the electricity.
     """
 
     servers: int

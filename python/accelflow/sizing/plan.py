@@ -70,12 +70,13 @@ class Plan:
     `workload` is a suite's name, the path of a workload's file, its parsed content, or an
     :class:`accelflow.Workload`. `rates_rps` has today's rate of every service over the whole fleet,
     in requests per second; by default the rates that the workload states. `p99_us` has limits of
-    services' P99; the limit of the other services is `slo_factor` times the mean response time on
-    an idle server with AccelFlow. `relative_error` has relative standard errors of mean costs on a
-    core, by the name of an accelerator, ``own`` (all custom accelerators) or ``app`` (application
-    logic). `scenario` sets other fields of a scenario. In each simulation, a service with the mean
-    rate has `requests` requests, and the others have requests in proportion to their rates. `seeds`
-    is the number of seeds with which each capacity is searched.
+    services' P99. The limit of the other services is the SLO that the workload's file states, or
+    `slo_factor` times the mean response time on an idle server with AccelFlow. `relative_error` has
+    relative standard errors of mean costs on a core, by the name of an accelerator, ``own`` (all
+    custom accelerators) or ``app`` (application logic). `scenario` sets other fields of a scenario.
+    In each simulation, a service with the mean rate has `requests` requests, and the others have
+    requests in proportion to their rates. `seeds` is the number of seeds with which each capacity
+    is searched.
 
     Raises InputError for a value that is not allowed, and for a workload's file that cannot be
     read. If it is a file, `workload` becomes its content, and `relative_error`, if it is empty, has

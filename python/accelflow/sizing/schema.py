@@ -33,8 +33,8 @@ _MEANINGS: Final[Mapping[str, str]] = {
     "rates_rps": "Today's rate of each service that clients call, over the whole fleet, in requests"
     " per second. By default the rates of the workload's file, which a table replaces.",
     "p99_us": "The limit of a service's P99, in us.",
-    "slo_factor": "The limit of the other services' P99: a multiple of the mean response time on an"
-    " idle server with AccelFlow.",
+    "slo_factor": "The limit of the other services' P99, if the workload's file states no SLO: a"
+    " multiple of the mean response time on an idle server with AccelFlow.",
     "growth": "The growth of all rates.",
     "growth.per_year_ratio": "The growth in a year over the rates before it: 0.2 is 20 % more.",
     "growth.years": "The rates at the end of these years are planned for.",
