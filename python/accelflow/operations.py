@@ -57,12 +57,12 @@ class Pools:
     """Settings of threads and queues for the software accelerators of a server or client.
 
     Each kind of accelerator (TCP, Encr, ...) has `instances` instances. An instance has `workers`
-    threads (`workers_of` sets another number by accelerator), an input queue of `queue_entries`
-    entries and an overflow area of `overflow_entries`. An accelerator call that finds all queues
-    full runs on one of `core_workers` threads, which act as cores. `policy` is the order of the
-    queues: ``fifo`` (first in, first out), ``priority``, ``deadline`` (a late entry swaps places
-    with one that has slack) or ``edf`` (earliest deadline first). With `pinned`, each worker is
-    bound to a core.
+    threads (`workers_of` sets another number by accelerator), an input queue and an output queue of
+    `queue_entries` entries each, and an overflow area of `overflow_entries`. An accelerator call
+    that finds all queues full, or calls a custom accelerator, runs on one of `core_workers`
+    threads, which act as cores. `policy` is the order of the queues: ``fifo`` (first in, first
+    out), ``priority``, ``deadline`` (a late entry swaps places with one that has slack) or ``edf``
+    (earliest deadline first). With `pinned`, each worker is bound to a core.
 
     There may be at most 65,536 core workers, and at most 65,536 workers for each accelerator (all
     its instances together).
@@ -140,15 +140,16 @@ class RpcProcessor:
 
     These parts do not change the results of requests.
 
-    With `split_schema`, the deserializer (Dser) records the positions of lists, maps and structs in
-    Thrift arguments, so that handlers in Rust can skip fields that they do not need. Handlers in
-    Python get all fields.
+    With `split_schema`, the deserializer (Dser) records the positions of lists, sets, maps and
+    structs in Thrift arguments, so that handlers in Rust can skip fields that they do not need.
+    Handlers in Python get all fields.
 
-    With `arena_bytes`, all requests share an area of memory of this size. Until its handler has
-    returned, a message reserves its own size in the area, and `reservation_ratio` times its size
-    for its decoded form. If too little memory is free after `patience_s` seconds (rounded to
-    nanoseconds), the client receives a retryable error: the Thrift exception LOADSHEDDING (11), or
-    gRPC's REFUSED_STREAM. Oneway calls, which have no response, wait for memory instead.
+    With `arena_bytes`, all requests share an area of memory of this size; a message that is alone
+    in it may be larger. Until its handler has returned, a message reserves its own size in the
+    area, and `reservation_ratio` times its size for its decoded form. If too little memory is free
+    after `patience_s` seconds (rounded to nanoseconds), the client receives a retryable error: the
+    Thrift exception LOADSHEDDING (11), or gRPC's REFUSED_STREAM. Oneway calls, which have no
+    response, wait for memory instead.
 
     Source: Cerebros, sections 4.1 and 4.3; docs/server-reasons.md has the cost of each part.
     """
@@ -171,7 +172,7 @@ class Telemetry:
 
     `endpoint` is the collector's address, such as ``http://127.0.0.1:4318/v1/traces``. `service` is
     the ``service.name`` in the spans. `sample_ratio` is the share of requests that have spans, 0 to
-    1.
+    1; a gRPC request with a ``traceparent`` has spans if its caller asks for them.
     """
 
     endpoint: str

@@ -102,13 +102,16 @@ class Properties:
     """The properties of an orchestrator that are fixed during a simulation.
 
     `accelerated`: if false, cores execute every operation, and the other properties have no effect.
-    `parks`: a trace that waits for a message keeps its entry in an accelerator's queue; if false,
-    it takes an entry when the message has arrived. `queueing`: each accelerator has queues, or all
-    share a ``central`` queue at the manager, which then makes every decision. `policy`: the order
-    of queues, if the scenario sets none. `start_ns`: core time to start a chain of traces.
-    `submission`: the manager's time before a chain starts (None: the manager takes no part).
-    `requests`: how a core learns that it must decide for an accelerator. `notification`: how a core
-    learns that a trace has ended. `notified_ns`: core time to handle the end of a trace.
+    `parks`: a trace that waits for a message keeps its entry in an accelerator's queue, unless the
+    server's parameter ``tcp.parking`` says otherwise; if false, it takes an entry when the message
+    has arrived. `queueing`: each accelerator has queues, or all share a ``central`` queue at the
+    manager; every :class:`Decision` must then have a `manager`. `policy`: the order of queues, also
+    if the scenario sets another; the base class returns the scenario's order. It has no effect
+    beside a :class:`QueuePolicy`. `start_ns`: core time to start a chain of traces. `submission`:
+    the manager's time before a chain starts, and with ``central`` also for each message that
+    arrives (None: the manager takes no part). `requests`: how a core learns that it must decide for
+    an accelerator. `notification`: how a core learns that a trace has ended. `notified_ns`: core
+    time to handle the end of a trace.
     """
 
     accelerated: bool = True

@@ -136,7 +136,7 @@ def reached(found: Mapping[str, tuple[float, float]]) -> Reached:
     """Return the precision of results: that of the widest confidence interval among `found`.
 
     `found` maps names of values to their intervals, each (mean, half width). Widths are compared in
-    relation to the mean.
+    relation to the mean; a mean of 0 counts as exact.
     """
     ratios = {name: half / mean if mean else 0.0 for name, (mean, half) in found.items()}
     widest = max(ratios, key=lambda name: ratios[name], default="")

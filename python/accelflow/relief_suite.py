@@ -69,8 +69,8 @@ def relief_suite(
     published code, whose manager takes 2.0 us per interrupt; ``text``, with 1.5 us per task as in
     AccelFlow's text; ``by_pointer``, with results passed by memory pointers under AccelFlow; or
     ``deadline``, with earliest-deadline-first queues under AccelFlow. `applications` are names, by
-    default all five. Each run has `graphs` task graphs, and percentiles exclude the first `warmup`.
-    `seed` is that of random arrivals.
+    default all five. Each run has `graphs` task graphs. Percentiles, and the shares of graphs that
+    meet the deadline, exclude the first `warmup` that end. `seed` is that of random arrivals.
 
     In the result, ``applications[i].ratio`` and ``means`` have a ratio for each key of
     :data:`DEFINITIONS`, and for ``bound``: the throughput if the bottleneck unit computes all the

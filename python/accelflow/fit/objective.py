@@ -32,7 +32,8 @@ class Lengths:
     A point is a set of parameter values. `requests` is the number of requests of each service in a
     simulation. A point is first simulated with `seeds` seeds. Their number is doubled until the
     standard error of the distance between the point's results and the paper's is at most `noise`.
-    The point is abandoned if `most_seeds` seeds are not expected to suffice.
+    The point is abandoned if it is clearly worse than the best, or if `most_seeds` seeds are not
+    expected to suffice.
     """
 
     requests: int = 800
