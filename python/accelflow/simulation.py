@@ -355,7 +355,7 @@ def _shown(limits: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def dwell_s(arrivals: str) -> float | None:
-    """Return how long the rate of an arrival process stays the same, as a mean time in seconds.
+    """Return the mean time in seconds from one random choice of an arrival rate to the next.
 
     Returns None for a process with a constant rate. `arrivals` is the name of the process. Raises
     AccelflowError for an unknown name.
@@ -426,9 +426,10 @@ def demands(scenario: Scenario) -> dict[str, Any]:
     A request that they lead to an error has no later phases. ``services`` of the result has a row
     for each service. In a row, ``app_ns`` is the mean time of application logic on a core,
     ``operations`` has the mean number and the mean core time of each accelerator's operations, and
-    ``rate_share`` is the service's rate divided by the mean rate.
-    Raises InputError for a scenario that is not allowed, and AccelflowError for a recording that
-    does not fit the scenario.
+    ``rate_share`` is the service's rate divided by the mean rate. Of several chips, the first
+    counts. Raises InputError for a scenario that is not allowed. Raises AccelflowError for a
+    recording that does not fit the scenario, for measured costs without a recording (:func:`costed`
+    adds it), and for an operation without a cost.
     """
     check(scenario)
     found: dict[str, Any] = json.loads(
@@ -454,10 +455,11 @@ def service(
 
 
 def simulated_operations(name: str, orchestrator: str) -> list[tuple[int, int, str, str, bool]]:
-    """Return the operations of one invocation of the service `name` on an idle simulated server.
+    """Return the operations of one request to a SocialNetwork service on an idle simulated server.
 
-    Each is (phase, chain, trace, accelerator, whether a core executed it), in the order of
-    simulated time. `phase` is the index of the phase in the service's path, and `chain` that of the
+    `name` is the service's name. Each operation is (phase, chain, trace, accelerator, whether a
+    core executed it), in the order of their ends; those of a core are listed when the core gets
+    their trace. `phase` is the index of the phase in the service's path, and `chain` that of the
     chain of traces in the phase, both from 0. Raises AccelflowError for an unknown service or
     orchestrator.
     """

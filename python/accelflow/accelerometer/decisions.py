@@ -95,9 +95,10 @@ def seek(service: Service, parameter: str, goal: Goal, *, kernel: str | None = N
     """Find the least or largest value of `parameter` with which `service` reaches `goal`.
 
     The parameter, one of :data:`SOUGHT`, belongs to `kernel`, which may be omitted if the service
-    has one kernel. All other inputs are fixed; ranges are at their central value. A value with
-    which the service cannot run, for example because an accelerator is overloaded, does not reach
-    the goal.
+    has one kernel. All other inputs are fixed; ranges are at their central value. Values are sought
+    within bounds: accelerations from 1e-6 to 1e6, at most 1e9 hosts, and as many or as costly
+    offloads as the host's cycles allow. A value with which the service cannot run, for example
+    because an accelerator is overloaded, does not reach the goal.
 
     The largest ``queue.hosts`` is the number of equal hosts, at least 1, that may share the
     accelerator of the kernel, and of those kernels whose queue is the same. With

@@ -155,12 +155,12 @@ def simulate(  # noqa: PLR0913 (settings, by name)
     analytic model. ``mpki`` are misses of the instruction cache per 1,000 instructions, including
     those of RPC software. ``accelerator_headroom_ratio`` is the highest rate that the shared
     pipelines can sustain divided by the highest rate that the cores can demand; None if the
-    pipelines have no tasks. ``saturated`` is None if the server keeps up with random arrivals.
-    Otherwise, times depend on the run length, and ``saturated`` has the name of the growing
-    ``queue`` and the number of requests ``waiting`` when the last one arrives. ``registration`` has
-    the functions in the schema map, those for which it has no room, and the bytes of schemata.
-    Raises InputError for an unknown name, a value that is not allowed, and files that cannot be
-    used.
+    pipelines have no tasks. ``saturated`` is None for closed-loop senders, and for random arrivals
+    with which the server keeps up. Otherwise, times depend on the run length, and ``saturated`` has
+    the name of the growing ``queue`` and the number of requests ``waiting`` when the last one
+    arrives. ``registration`` has the functions in the schema map, those for which it has no room,
+    and the bytes of schemata. Raises InputError for an unknown name, a value that is not allowed,
+    and files that cannot be used.
     """
     own = service.request() if isinstance(service, OwnService) else None
     if not isinstance(service, str | OwnService):

@@ -31,8 +31,9 @@ class CoreQueues:
     are treated as Poisson arrivals. Interarrival times of all visits together are taken to have a
     gamma distribution, whose squared coefficient of variation is the mean over the visits.
 
-    With ``least_loaded``, ``two_choices`` and ``join_idle_queue``, requests choose a short queue.
-    The cores then form one pool, M/M/c, which is a lower bound on the waits of such policies.
+    With the other policies, such as ``least_loaded``, ``two_choices`` and ``join_idle_queue``,
+    requests choose a short queue. The cores then form one pool, M/M/c, which is a lower bound on
+    the waits of such policies.
 
     These models are for visits of exponential length. For visits with the squared coefficient of
     variation `visit_variation`, waits are scaled. The factor is the sum of the squared coefficients
