@@ -82,7 +82,7 @@ def read(path: Path) -> Service:
     A file is TOML if its name ends in .toml or a line begins with ``[``; otherwise it has the
     nine-line format. Raises InputError for a file that cannot be read, for unknown, missing and
     repeated names, for values of the wrong type, and in the nine-line format for values out of
-    range.
+    range. :func:`accelflow.accelerometer.evaluate` checks the ranges of most values of a TOML file.
     """
     try:
         text = read_text(path)

@@ -48,11 +48,11 @@ class Options:
     """The settings of the measurements and of the forecasts.
 
     The server's capacity is measured first, for a quarter of `seconds`. Loads are shares of the
-    capacity. The recording is made at `recorded_load`. Then each of `loads` (above 0, at most 0.95)
-    runs for `seconds`, `repeats` times, in turn with the others. For each forecast, `requests`
-    requests are simulated. `workload` is a suite's name, or the content of a workload's file as a
-    dict; it contains the service to forecast. `config` sets parameters of the simulated server by
-    key.
+    capacity, above 0 and at most 0.95. The recording is made at `recorded_load`. Then each of
+    `loads` runs for `seconds`, `repeats` times, in turn with the others. For each forecast,
+    `requests` requests are simulated. `workload` is a suite's name, or the content of a workload's
+    file as a dict; it contains the service to forecast. `config` sets parameters of the simulated
+    server by key.
     """
 
     loads: Sequence[float] = (0.1, 0.3, 0.5, 0.7)

@@ -16,7 +16,7 @@ class Binding:
 
     `kind` is ``utilization`` (of the resource `name`), ``p99`` (of the service `name`, whose SLO is
     `slo_us`), ``saturated`` (the resource `name` cannot keep up) or ``idle``. With ``idle``, the
-    service `name` has no capacity: its SLO, `slo_us`, is not longer than its P99 on an idle server,
+    service `name` has no capacity: its SLO, `slo_us`, is shorter than its P99 on an idle server,
     `idle_us`. Both times are in us. `idle_us` is None for the other kinds. `slo_us` is None for
     ``utilization`` and ``saturated``, and for a service that an idle server never answers.
     """
