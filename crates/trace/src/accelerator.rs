@@ -167,14 +167,15 @@ impl Accel {
     /// source of `next`.
     ///
     /// One of the two entries is enough, since the table's columns disagree in places: Cmp lists
-    /// LdB as a destination, but LdB does not list Cmp as a source.
+    /// LdB as a destination, but LdB does not list Cmp as a source. False if one of the two is a
+    /// custom accelerator, since the table has none.
     pub fn may_feed(self, next: Accel) -> bool {
         destinations(self).contains(&next) || sources(next).contains(&self)
     }
 
     /// Returns whether a core may start a trace at this accelerator according to Table I of the
     /// AccelFlow paper: whether the table lists a core as the accelerator's source, or lists no
-    /// source at all.
+    /// source at all. False for a custom accelerator, since the table has none.
     pub fn may_start(self) -> bool {
         matches!(self, Accel::Tcp | Accel::Ser | Accel::Cmp | Accel::Dcmp)
     }

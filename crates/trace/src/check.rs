@@ -1,7 +1,7 @@
 //! Checks of the sources of traces.
 //!
-//! Impossible traces are errors. For example, nothing can follow LdB, which passes the result to a
-//! core; only a tail or the end can follow a TCP that sends. A pair of accelerators outside Table I
+//! Impossible traces are errors. For example, only the end can follow LdB, which passes the result
+//! to a core; only a tail or the end can follow a TCP that sends. A pair of accelerators outside Table I
 //! is a warning, since the paper's own T6 has one (Dcmp to Cmp).
 
 use std::collections::BTreeSet;
@@ -37,7 +37,8 @@ pub enum CheckError {
     /// A node follows a fork, at which the trace ends. Holds the node as text.
     #[error("{0} can never run: a trace ends at a fork; use a join to continue after its arms")]
     AfterFork(String),
-    /// A node follows load balancing (LdB), which passes the result to a core. Holds the node as text.
+    /// A node other than the end follows load balancing (LdB), which passes the result to a core.
+    /// Holds the node as text.
     #[error("LdB hands the result to a core, so {0} cannot follow it")]
     AfterLdb(String),
     /// A node other than a tail or the end follows a TCP that sends. Holds the node as text.
@@ -45,8 +46,11 @@ pub enum CheckError {
         "a TCP that is not first in its trace sends a message, so only a tail or the end can follow it, not {0}; put the handling of the response into a separate trace and name it in the tail"
     )]
     AfterSend(String),
-    /// No accelerator follows a transformation of the payload's format. Holds the transformation.
-    #[error("trans {0} must be followed by an accelerator on every path")]
+    /// On some path, neither an accelerator nor another transformation comes next after a
+    /// transformation of the payload's format. Holds the transformation.
+    #[error(
+        "trans {0} must be followed directly by an accelerator or another trans, on every path"
+    )]
     DanglingTransform(Transform),
     /// Two transformations follow one another, but the second does not begin with the format that
     /// the first produces. Holds the first and the second.
@@ -69,7 +73,8 @@ pub enum CheckError {
         "arm {0} of a join ends in a tail, a notification or a fork; every path of every arm must reach the join"
     )]
     ArmEnds(usize),
-    /// The node after a join is not an accelerator. Holds the node as text.
+    /// The node after a join is not an accelerator. Holds the node as text; `the end` if there is
+    /// none.
     #[error(
         "step after a join = {0}: must be an accelerator, since the arms of the join meet in its input queue"
     )]
@@ -80,7 +85,8 @@ pub enum CheckError {
         "'meet', the point where the arms of a join meet: must be left out of sources; only the compiler writes it, as the first node of a part of a split trace"
     )]
     Meet,
-    /// A branch tests a payload value (a fact) that no accelerator before the branch extracts.
+    /// A branch tests a payload value (a fact) that no accelerator before the branch extracts, or
+    /// that one extracts with another type.
     #[error(
         "branch {condition}: fact = {fact}: must be a value that an accelerator before the \
          branch yields; those before it yield {yields}; Dser yields the fields of the message, and \
@@ -119,8 +125,7 @@ pub enum CheckError {
 pub enum Warning {
     /// The second accelerator processes the output of the first, but Table I lists no such pair.
     Pair(Accel, Accel),
-    /// A core starts a trace at this accelerator, but Table I lists no core as the accelerator's
-    /// source.
+    /// A trace begins with this accelerator, but Table I lists no core as the accelerator's source.
     Start(Accel),
 }
 
@@ -172,9 +177,12 @@ pub fn is_part_name(name: &str) -> bool {
 }
 
 /// Checks that `nodes` obey the rules of the trace language. `role` states whether `nodes` begin a
-/// trace or continue one. Returns warnings: one for each pair of successive accelerators that Table
-/// I of the AccelFlow paper does not list, and one if a core may not start a trace at the first
-/// accelerator according to this table.
+/// trace or continue one. Returns warnings: one for each different pair of successive accelerators
+/// that Table I of the AccelFlow paper does not list, and one if a core may not start a trace at
+/// the first accelerator according to this table. Custom accelerators cause no warnings.
+///
+/// Does not check the payload values that branches test, nor the directions of messages;
+/// [`check_trace`](crate::check_trace()) does.
 ///
 /// # Errors
 /// [`CheckError`] for the first rule that `nodes` break.

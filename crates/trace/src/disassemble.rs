@@ -14,12 +14,12 @@ pub enum Unstructured {
     #[error(transparent)]
     Decode(#[from] DecodeError),
     /// The word's jumps, branches, forks and joins are not nested as the compiler nests them. Holds
-    /// the position of an instruction that is not nested properly, in nibbles from 0.
-    #[error("the jump, branch or fork at nibble {0} of the word does not nest with the others")]
+    /// the position, in nibbles from 0, of the wrong instruction or of one of its targets.
+    #[error("the jumps, branches, forks or joins around nibble {0} of the word do not nest")]
     Jump(usize),
-    /// No path reaches a nibble of the word, nor the nibbles after it. Holds the index of the first
-    /// such nibble, counted from 0.
-    #[error("the nibbles from number {0} of the word on can never run")]
+    /// An instruction of the word can never run. Holds the index of its first nibble, counted from
+    /// 0.
+    #[error("the instruction at nibble {0} of the word can never run")]
     Unreachable(usize),
     /// A branch refers to a predicate that is not in the memory's table, or is not the compiled
     /// form of a condition. Holds the predicate's index.

@@ -36,8 +36,11 @@ pub enum FileError {
         /// The version that the file states.
         found: u16,
     },
-    /// The file is shorter or longer than its header states.
-    #[error("trace file: length = {found} bytes: must be {expected}, as its header states")]
+    /// The file is shorter or longer than its header states, or shorter than any trace file.
+    #[error(
+        "trace file: length = {found} bytes: must be {expected}, as its header states, and at \
+         least 28"
+    )]
     Length {
         /// The length of the file, in bytes.
         found: usize,
@@ -51,10 +54,11 @@ pub enum FileError {
     Checksum {
         /// The checksum (CRC-32) that the file states.
         found: u32,
-        /// The checksum (CRC-32) of the file's bytes.
+        /// The checksum (CRC-32) of the file's other bytes.
         computed: u32,
     },
-    /// The contents end too early or too late, exceed a limit, or contain a code with no meaning.
+    /// The contents end too early or too late, exceed a limit, or have an invalid value, such as a
+    /// code with no meaning.
     #[error("malformed trace file at byte {at}: {message}")]
     Malformed {
         /// The offset of the wrong contents in the file, in bytes from 0.
@@ -62,7 +66,7 @@ pub enum FileError {
         /// What is wrong at this offset.
         message: String,
     },
-    /// The file has an invalid compiled condition.
+    /// The file has an invalid compiled condition, or too many conditions or payload values.
     #[error(transparent)]
     Predicate(#[from] PredicateError),
     /// The file has an invalid declaration of a custom accelerator.

@@ -72,7 +72,8 @@ impl<T> Joins<T> {
         Some(JoinArm { join, arm })
     }
 
-    /// Records that the execution `join_arm` has reached its join with the value `brings`.
+    /// Records that the execution `join_arm` has reached its join with the value `brings`. Each arm
+    /// may arrive once.
     ///
     /// Returns `None` while other arms of the join have not arrived. When the last arm arrives,
     /// returns a pair. First, the values of all arms, in the order in which the arms started.

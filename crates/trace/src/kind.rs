@@ -64,7 +64,9 @@ pub enum KindError {
     )]
     Part(String),
     /// The name of a payload value (a fact) is not valid, or occurs twice. Holds the name.
-    #[error("fact = '{0}': must be letters, digits and '_', and occur once")]
+    #[error(
+        "fact = '{0}': must be letters, digits and '_', not starting with a digit, and occur once"
+    )]
     Fact(String),
     /// The accelerator extracts more than [`MAX_YIELDS`] payload values (facts). Holds the number
     /// of facts.

@@ -32,10 +32,11 @@ pub enum RegisterError {
     /// A different trace already has this name. Holds the name.
     #[error("a different trace is already registered as '{0}'")]
     Duplicate(String),
-    /// A service tried to replace or remove a trace that it does not own.
+    /// A service tried to register a trace under the name of a trace of another service, or to
+    /// replace or remove a trace that it does not own.
     #[error("trace '{trace}' {}", owner_text(.owner))]
     Owned {
-        /// The name of the trace to replace or remove.
+        /// The name of the trace to register, replace or remove.
         trace: String,
         /// The service that owns the trace; `None` if all services may run it.
         owner: Option<String>,

@@ -16,11 +16,12 @@ use crate::word::{AtmAddress, MAX_WORDS};
 use crate::{Accel, Condition, PredicateError, PredicateTable};
 
 /// Creates a trace memory from compiled parts of traces. The parts get the addresses 0, 1, 2 and so
-/// on, one word each.
+/// on, one word each. They must obey the rules of the trace language, which this function does not
+/// check.
 ///
 /// # Errors
-/// [`LinkError::SameName`] for two parts of one name; otherwise as for
-/// [`Library::link`](crate::Library::link).
+/// [`LinkError::SameName`] for two parts of one name, [`LinkError::PartTooLong`] for a part that
+/// does not fit a word; otherwise as for [`Library::link`](crate::Library::link).
 pub fn link(parts: Vec<Part>) -> Result<Image, LinkError> {
     if parts.len() > MAX_WORDS {
         return Err(LinkError::MemoryFull(parts.len()));

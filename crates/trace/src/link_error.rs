@@ -12,17 +12,17 @@ use crate::word::{DecodeError, MAX_WORDS};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LinkError {
     /// A tail leads to a trace that is not registered.
-    #[error("trace '{trace}': tail = '{tail}': must be a registered trace: {known}")]
+    #[error("trace '{trace}': tail = '{tail}': must be a registered trace, such as {known}")]
     UnknownTail {
         /// The name of the trace that has the tail.
         trace: String,
         /// The name of the unregistered trace to which the tail leads.
         tail: String,
-        /// The names of the registered traces.
+        /// The names of the traces that are linked together, separated by commas.
         known: String,
     },
-    /// The tails of a chain of traces lead back to a trace of the chain. Holds the names in order,
-    /// such as `A -> B -> A`.
+    /// The tails of a chain of traces lead back to a trace of the chain. Holds the names of the
+    /// words in order, such as `A -> A.1 -> B -> A`.
     #[error("chain of traces = {0}: must end, not lead back to one of its traces")]
     NeverEnds(String),
     /// The forks and joins of a trace and of the traces after it create more than
@@ -40,7 +40,8 @@ pub enum LinkError {
     /// the number of words.
     #[error("words of the trace memory = {0}: must be at most {MAX_WORDS}")]
     MemoryFull(usize),
-    /// Two parts have the same name, so that it is not clear to which of them a tail leads. Holds the name.
+    /// Two parts have the same name, so that it is not clear to which of them a tail leads. Holds
+    /// the name.
     #[error("name of a part = '{0}': must be that of one part only")]
     SameName(String),
     /// The branch conditions of the traces are too many for one memory, or one condition is too
@@ -55,8 +56,8 @@ pub enum LinkError {
     /// The traces declare custom accelerators that conflict with one another, or too many of them.
     #[error(transparent)]
     Kinds(#[from] KindsError),
-    /// A part of a trace does not fit its 8-byte word. This is a defect of the compiler, not an
-    /// error in the input.
+    /// A part of a trace does not fit its 8-byte word. If the compiler made the part, this is a
+    /// defect of the compiler, not an error in the input.
     #[error("a part of a trace does not fit an 8-byte word: this is a defect of the compiler")]
     PartTooLong,
     /// A word in a trace file breaks a rule of the trace language.
@@ -83,10 +84,12 @@ pub enum LinkError {
         /// The reason why the word has no source, with the position in the word.
         error: Unstructured,
     },
-    /// A word in a trace file breaks a rule about how words refer to one another.
+    /// A word in a trace file breaks a rule about how words refer to one another, or the words or
+    /// tables of the file are not those that the compiler makes.
     #[error("word '{word}': {message}")]
     Memory {
-        /// The name of the word, such as `T1` or `T1.1`.
+        /// The name of the word, such as `T1` or `T1.1`; `program`, `predicates` or `accelerators`
+        /// if the fault is in all words or in a table.
         word: String,
         /// The rule that the word breaks, in words.
         message: String,

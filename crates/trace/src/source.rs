@@ -31,8 +31,7 @@ pub enum Node {
         /// The arm that runs if the condition does not hold; may be empty.
         on_false: Nodes,
         /// The outcome of the condition that the author expects, if stated. If the trace is too
-        /// long for one word, the first part that the compiler moves to another word is the other
-        /// arm.
+        /// long for one word, the compiler prefers to move the other arm to another word.
         likely: Option<bool>,
     },
     /// Changes the data format of the payload.
@@ -139,8 +138,8 @@ pub fn tail(next: &str) -> Node {
 
 impl Node {
     /// Returns this branch with a hint that its condition usually has the value `outcome`. If the
-    /// trace is too long for one 8-byte word, the first part that the compiler moves to another
-    /// word is the branch's other, unlikely arm. Nodes other than branches are returned unchanged.
+    /// trace is too long for one 8-byte word, the compiler prefers to move the branch's other,
+    /// unlikely arm to another word. Nodes other than branches are returned unchanged.
     #[must_use]
     pub fn expecting(mut self, outcome: bool) -> Node {
         if let Node::Branch { likely, .. } = &mut self {

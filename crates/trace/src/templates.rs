@@ -40,7 +40,8 @@ pub enum TemplateError {
 }
 
 /// The predefined traces: those in Table II of the AccelFlow paper, in the paper's order, then the
-/// error traces to which they lead. `accelflow trace list` prints them in this order.
+/// error traces to which they lead. T8, T9 and T11 each have a variant that compresses, such as
+/// `T8+Cmp`. `accelflow trace list` prints the traces in this order.
 pub const TEMPLATES: &[Template] = &[
     Template {
         name: "T1",
@@ -140,7 +141,8 @@ const SEND_RPC: [&str; 4] = ["Ser", "RPC", "Encr", "TCP"];
 /// traces to which they lead.
 ///
 /// # Errors
-/// [`TemplateError`] if `library` has a different trace under one of their names.
+/// [`TemplateError`] if `library` has a different trace under one of their names. The predefined
+/// traces before that one are then in `library`.
 pub fn register_templates(library: &mut Library) -> Result<(), TemplateError> {
     for template in TEMPLATES {
         library.register(template.name, template.source()?)?;

@@ -54,13 +54,17 @@ pub struct TextError {
 /// The reason why a line in a text that describes traces is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TextCause {
-    /// The line comes before the first `trace NAME:`. Holds the line.
-    #[error("statement = '{0}': must be 'trace NAME:', since no trace has begun before it")]
+    /// The line belongs to no trace: it is not indented below a line `trace NAME:`, and neither
+    /// begins a trace nor declares an accelerator. Holds the line.
+    #[error(
+        "statement = '{0}': must be 'trace NAME:', 'kind NAME', or indented below the line \
+         'trace NAME:' of its trace"
+    )]
     NoTrace(String),
     /// The line is a malformed declaration of a custom accelerator. Holds the line.
     #[error(
-        "statement = '{0}': must be 'kind NAME', optionally 'receives' or 'sends' for a single direction, then 'yields' \
-         and facts such as 'size number, digest text'"
+        "statement = '{0}': must be 'kind NAME', then optionally 'receives', 'sends' or 'both' \
+         (the default), then optionally 'yields' and facts such as 'size number, digest text'"
     )]
     Declaration(String),
     /// The line declares a custom accelerator with an invalid name or invalid facts.
@@ -81,11 +85,11 @@ pub enum TextCause {
     /// The line is not a statement. Holds the line.
     #[error(
         "statement = '{0}': must be accelerators, 'branch CONDITION', 'fork', 'join', 'meet', \
-         'trans FROM>TO', 'tail TRACE', 'continue TRACE' or 'notify'"
+         'trans FROM>TO', 'tail TRACE', 'continue PART' or 'notify'"
     )]
     Unknown(String),
-    /// The line is indented more than the statement before it, which is no branch, fork or join.
-    /// Holds the line.
+    /// The line is not indented like the statements before it in the same trace or arm, and is no
+    /// arm of a branch, fork or join. Holds the line.
     #[error(
         "statement = '{0}': must be indented like the statement before it; only the arms of \
          branch, fork and join are indented more"
@@ -119,8 +123,8 @@ pub enum TextCause {
     /// The text has more than [`MAX_TEXT_LINES`] lines.
     #[error("text of traces: must have at most {MAX_TEXT_LINES} lines")]
     Long,
-    /// The line has an unknown accelerator or data format, an invalid condition, or another invalid
-    /// node.
+    /// The line has an unknown data format, a transformation between equal formats, or an invalid
+    /// condition.
     #[error(transparent)]
     Source(#[from] SourceError),
 }
@@ -243,7 +247,8 @@ pub fn declarations<'n>(
 }
 
 /// Returns a trace as text in the form that [`parse`] reads. `name` is the trace's name, and
-/// `nodes` its source.
+/// `nodes` its source. Custom accelerators that the trace calls must be declared before this text
+/// ([`declarations`]).
 pub fn text(name: &str, nodes: &[Node]) -> String {
     let mut text = format!("trace {name}:\n");
     for line in source::listing(nodes).lines() {

@@ -99,7 +99,7 @@ impl Image {
     fn check_canonical(&self) -> Result<(), LinkError> {
         let fault = |name: &str| {
             let message =
-                "the word differs from the compiler's own encoding of its source".to_owned();
+                "must be what the compiler makes of the same source, but differs".to_owned();
             Err(LinkError::Memory {
                 word: name.to_owned(),
                 message,

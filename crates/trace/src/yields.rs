@@ -11,13 +11,14 @@ use crate::{Accel, Condition, Operand, Source};
 const RPC_NUMBERS: [&str; 4] = ["message_type", "seqid", "compressed", "exception"];
 const RPC_TEXTS: [&str; 2] = ["service", "method"];
 
-/// Checks that `nodes`, as a whole trace, obey the rules of the trace language ([`check`]), and
-/// that each branch tests only payload values (facts) that are known at that point. Returns the
-/// warnings of [`check`].
+/// Checks that `nodes`, as a whole trace, obey the rules of the trace language ([`check`]), that
+/// each branch tests only payload values (facts) that are known at that point, and that each custom
+/// accelerator gets only messages of its directions. Returns the warnings of [`check`].
 ///
 /// A branch may test bytes of the payload after any accelerator. It may test a field only after an
-/// accelerator that extracts the field: RPC, Dser (whose fields depend on the message), or a custom
-/// accelerator that declares the field.
+/// accelerator that extracts the field with the tested type: RPC, Dser (whose fields depend on the
+/// message), or a custom accelerator that declares the field. Of the arms of a join, only the
+/// values that the first one extracts are known after the join.
 ///
 /// # Errors
 /// [`CheckError`] for the first rule that `nodes` break.

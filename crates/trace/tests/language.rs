@@ -367,7 +367,7 @@ fn links_are_checked_when_all_traces_are_known() {
     let missing = library.link().unwrap_err();
     assert_eq!(
         missing.to_string(),
-        "trace 'a': tail = 'b': must be a registered trace: a"
+        "trace 'a': tail = 'b': must be a registered trace, such as a"
     );
     // The tail of a longer trace is in a further word, which has no name that users know.
     let mut long = Library::new();

@@ -65,7 +65,8 @@ fn errors_name_the_line() {
     let said = |written: &str| text::parse(written).unwrap_err().to_string();
     assert_eq!(
         said("TCP\n"),
-        "line 1: statement = 'TCP': must be 'trace NAME:', since no trace has begun before it"
+        "line 1: statement = 'TCP': must be 'trace NAME:', 'kind NAME', or indented below the line \
+         'trace NAME:' of its trace"
     );
     assert!(said("trace a:\n  TPC\n").starts_with("line 2: "));
     assert!(said("trace a:\n  TPC\n").contains("TPC"));

@@ -5,10 +5,10 @@
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("condition error at character {}: {message}\n    {text}\n    {}^", .at + 1, " ".repeat(*.at))]
 pub struct ConditionError {
-    /// The condition's text; only its first 40 characters if it is too long.
+    /// The condition's text; if it is too long, only its first 40 characters and `...`.
     pub text: String,
-    /// The index of the invalid character in `text`, counted from 0; 0 if the whole condition is
-    /// refused.
+    /// The index of the invalid character in `text`, counted from 0; the number of characters in
+    /// `text` if something is missing at its end. 0 also if the whole condition is refused.
     pub at: usize,
     /// The reason why the condition is invalid, and what is allowed.
     pub message: String,

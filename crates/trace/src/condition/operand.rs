@@ -84,7 +84,8 @@ impl Span {
 
 impl<'a> Operand<'a> {
     /// Parses the name of a payload value, such as `hit` or `out[4:6]`, as an operand of a branch
-    /// condition. `None` for a text that is not the `Display` text of any [`Operand`].
+    /// condition. `None` for a text that is not the `Display` text of any [`Operand`], and for a
+    /// range of more than [`MAX_INTEGER_BYTES`] bytes alone.
     pub fn parse(name: &'a str) -> Option<Operand<'a>> {
         if is_field(name) {
             return Some(Operand::Field(name));

@@ -18,7 +18,8 @@ impl Condition {
     ///
     /// # Errors
     /// [`ConditionError`] for the first invalid character, for a text longer than
-    /// [`MAX_CONDITION_CHARS`], and for a condition that needs too many operations.
+    /// [`MAX_CONDITION_CHARS`], and for a condition whose compiled form exceeds
+    /// [`MAX_OPS`](crate::limits::MAX_OPS) or [`MAX_STACK`](crate::limits::MAX_STACK).
     pub fn parse(text: &str) -> Result<Condition, ConditionError> {
         let length = text.chars().count();
         if length > MAX_CONDITION_CHARS {
@@ -35,11 +36,12 @@ impl Condition {
     }
 
     /// Creates a condition from a tree of operators, if the tree obeys the rules of
-    /// [`Condition::parse`] for types and number of operations.
+    /// [`Condition::parse`] for types and for the size of the compiled form. The length of the text
+    /// is not limited.
     ///
     /// # Errors
     /// [`ConditionError`] with the whole condition as text, and the index of the first invalid
-    /// character in this text.
+    /// character in this text; 0 if the whole condition is refused.
     pub fn from_expr(expr: Expr) -> Result<Condition, ConditionError> {
         parser::parse(&Condition(expr).to_string()).map(Condition)
     }

@@ -217,7 +217,9 @@ impl Parser<'_> {
                 Ok((Expr::Field(name), Type::Integer))
             }
             Some((_, Token::Text(name))) => {
-                let message = format!("field name = '{name}': must be letters, digits and '_'");
+                let message = format!(
+                    "field name = '{name}': must be letters, digits and '_', not starting with a digit"
+                );
                 Err(self.error(at, message))
             }
             Some((_, Token::Int(start))) => {

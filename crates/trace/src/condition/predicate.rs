@@ -14,7 +14,7 @@ pub enum Op {
     Const(i64),
     /// Replace the top value by its logical negation, 0 or 1.
     Not,
-    /// Replace the two top values by the result of this operator.
+    /// Replace the two top values by the result of this operator. The top one is the right operand.
     Binary(Binary),
 }
 
@@ -113,6 +113,9 @@ impl Predicate {
     ///
     /// # Errors
     /// The index in `fields` of the first payload value that `facts` does not have.
+    ///
+    /// # Panics
+    /// If an operation refers to a value that is not in `fields`.
     pub fn holds<F: Facts + ?Sized>(&self, fields: &[String], facts: &F) -> Result<bool, usize> {
         let mut stack = [0_i64; MAX_STACK];
         let mut depth = 0;

@@ -14,7 +14,8 @@ pub struct PredicateTable {
 
 impl PredicateTable {
     /// Creates a table from the names of the payload values that conditions read (`fields`) and the
-    /// compiled conditions (`predicates`), both as a trace file lists them.
+    /// compiled conditions (`predicates`), both as a trace file lists them. Does not check that
+    /// `fields` has all values to which the conditions refer.
     ///
     /// # Errors
     /// [`PredicateError`] for more than [`MAX_FIELDS`] names or [`MAX_PREDICATES`] predicates.
