@@ -6,7 +6,7 @@ use std::thread;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 /// Returns the cores on which this thread may run, as the numbers that the operating system gives
-/// them.
+/// them: those below 1,024, in ascending order.
 ///
 /// # Errors
 /// The errors of the operating system.
@@ -21,6 +21,9 @@ pub fn usable_cores() -> io::Result<Vec<usize>> {
 ///
 /// # Errors
 /// The errors of the operating system, for example because this thread may not run on the core.
+///
+/// # Panics
+/// If `core` is 1,024 or more.
 pub fn pin(core: usize) -> io::Result<()> {
     let mut set = CpuSet::new();
     set.set(core);

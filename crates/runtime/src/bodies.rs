@@ -17,8 +17,9 @@ pub trait Bodies {
         let _ = (trace, terms);
     }
 
-    /// Discards data that earlier jobs have left in the nine accelerators. Called before a run for
-    /// another tenant. Implementations that discard such data by themselves ignore the call.
+    /// Discards data that earlier jobs have left in the nine accelerators. Code that runs traces of
+    /// several tenants calls this before a run for another tenant; [`Executor`](crate::Executor)
+    /// does not. Implementations that discard such data by themselves ignore the call.
     fn forget(&mut self) {}
 
     /// Runs one of the nine accelerators on a job.

@@ -61,7 +61,7 @@ impl<P: Peer, C: DerefMut<Target = Conversation>> Book<P, C> {
         if self.visited == MAX_VISITS {
             let message = format!(
                 "steps of the run (accelerator calls, forks, ends of traces) = over {MAX_VISITS}: \
-                 must be at most {MAX_VISITS}; does a trace lead back to itself?"
+                 must be at most {MAX_VISITS}; shorten the chain of traces or its forks"
             );
             return Err(Cause::new("too_many_visits", message));
         }

@@ -93,10 +93,11 @@ pub fn run_trace<E: RunTraces>(
 /// Runs the trace `name` on a message of any kind.
 ///
 /// If the service receives `message`, or sends it as a reply, the run uses the connection of the
-/// demo's client. A message whose [`call`](Message::call) is a storage response counts as received.
-/// If the service sends `message` as a request, a [`LoopbackPeer`] gets the request and returns
-/// `answers`. Error subtraces (traces that report an error) then reply to the demo's client, as if
-/// the client had called [`CALLER_METHOD`].
+/// demo's client. A message counts as received if its [`call`](Message::call) is [`Call::None`] or
+/// a storage response. If the service sends `message` as a request, a [`LoopbackPeer`] gets the
+/// request and returns `answers`. Every gRPC and HTTP message counts as such a request. Error
+/// subtraces (traces that report an error) then reply to the demo's client, as if the client had
+/// called [`CALLER_METHOD`].
 ///
 /// # Errors
 /// The errors of [`RunTraces::run_trace`].

@@ -16,17 +16,17 @@ pub struct TraceError {
     /// [`PeerError::reason`](crate::PeerError::reason) returns, or one of `unknown_trace`, `panic`,
     /// `no_caller`, `no_message`, `no_execution`, `too_many_visits`, `lost`, `result_taken`.
     pub reason: &'static str,
-    /// The name of the trace in which the error happened.
+    /// The name of the trace in which the error happened; empty for `result_taken`.
     pub trace: String,
-    /// The index of the failed action among all actions ([`Visit`]: calls, branches, forks and so
-    /// on) of the run, counted from 0. For a fault of the trace's code, the number of actions before
-    /// it. `None` for a run that did not begin, that was lost as its peer panicked, or whose results
-    /// had already been taken.
+    /// The index of the failed action among all actions ([`Visit`]: starts of traces, calls, forks
+    /// and so on, but not branches) of the run, counted from 0. For a fault of the trace's code,
+    /// the number of actions before it. `None` for a run that did not begin, that was lost as its
+    /// peer panicked, or whose results had already been taken.
     pub step: Option<usize>,
     /// The accelerator whose call failed, one of the nine. `None` if no call failed, and for custom
     /// accelerators, which `message` names.
     pub accelerator: Option<Accel>,
-    /// The text of the error. It names the wrong value and the allowed values.
+    /// The text of the error. If a value is wrong, the text names it and the allowed values.
     pub message: String,
 }
 
@@ -60,8 +60,8 @@ pub struct Failure {
 }
 
 /// Returns the stable name of `fault` for counters and tests, such as `backward_jump`. A fault is a
-/// defect of a trace's code that [`step`](fn@accelflow_trace::step) finds when it executes the
-/// trace.
+/// defect of a trace's code or of its payload values, found when the trace is executed, for example
+/// by [`step`](fn@accelflow_trace::step).
 pub fn fault_reason(fault: &Fault) -> &'static str {
     match fault {
         Fault::Decode(DecodeError::UnknownNibble { .. }) => "unknown_nibble",
@@ -74,7 +74,7 @@ pub fn fault_reason(fault: &Fault) -> &'static str {
     }
 }
 
-/// The numbers of traces that an executor has run: those completed, and those that failed for each
+/// The numbers of an executor's runs of traces: those completed, and those that failed for each
 /// reason.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counters {

@@ -69,7 +69,7 @@ impl<B: Bodies> Executor<B> {
         &mut self.bodies
     }
 
-    /// The numbers of traces that this executor has run so far: those completed, and those that
+    /// The numbers of runs of traces by this executor so far: those completed, and those that
     /// failed for each reason.
     pub fn counters(&self) -> &Counters {
         &self.counters

@@ -41,7 +41,8 @@ pub enum FaultWhen {
 /// A fault that is injected into calls of one accelerator, for tests.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fault {
-    /// The accelerator into which the fault is injected.
+    /// The accelerator into which the fault is injected, one of the nine. A fault in a custom
+    /// accelerator has no effect.
     pub accel: Accel,
     /// The calls that the fault affects.
     pub when: FaultWhen,

@@ -8,7 +8,7 @@ use crate::gate::{Gate, Turn};
 /// A limit on the number of traces that one tenant runs at a time, so that the tenant cannot occupy
 /// all accelerators. Further traces wait in order of arrival, or are refused. The paper: "if a
 /// counter for a tenant reaches a threshold N, no new trace for the tenant can be initiated"
-/// (AccelFlow, section IV.D).
+/// (AccelFlow, section IV.D). Clones share the limit and its counts.
 #[derive(Clone, Debug)]
 pub struct TraceLimit {
     gate: Arc<Gate<Running>>,

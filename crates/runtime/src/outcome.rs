@@ -16,15 +16,18 @@ pub struct Message<'a> {
     /// The bytes of the message: received packets for a trace that begins with TCP, application
     /// data for any other trace.
     pub bytes: &'a [u8],
-    /// Whether a core has already decrypted the bytes, so that TCP and Decr pass them on unchanged. A
-    /// core decrypts, for example, a message that ends inside a TLS record, since Decr would also
+    /// Whether a core has already decrypted the bytes. The run then moves them to the TLS state of
+    /// the connection ([`ahead`](accelflow_accel::tls::TlsSession::ahead)), so that TCP gets an
+    /// empty payload and Decr outputs the bytes. The connection must have TLS state, and the TCP
+    /// accelerator must accept an empty payload, which [`Tcp`](accelflow_accel::tcp::Tcp) does not.
+    ///
+    /// A core decrypts, for example, a message that ends inside a TLS record, since Decr would also
     /// decrypt the part of the next message in this record.
     pub opened: bool,
     /// The data format of the bytes, if they are application data.
     pub format: Format,
     /// The kind of the message (Thrift, gRPC, storage or HTTP) and its header. [`Call::None`] for a
-    /// received Thrift message, whose bytes contain the header; a received gRPC message needs
-    /// [`Call::Grpc`].
+    /// received Thrift message, whose bytes contain the header; every other message needs its call.
     pub call: Call,
     /// The type of the bytes, if they are a record instead of JSON text: an encoded message that was
     /// checked against its schema.
@@ -51,8 +54,8 @@ impl<'a> Message<'a> {
         }
     }
 
-    /// Creates a message from received `bytes` that a core has already decrypted. TCP and Decr
-    /// (decryption) pass them on unchanged.
+    /// Creates a message from received `bytes` that a core has already decrypted
+    /// ([`Message::opened`](field@Message::opened)).
     pub fn opened(bytes: &'a [u8]) -> Message<'a> {
         Message {
             opened: true,
@@ -111,14 +114,15 @@ pub struct Caller {
     pub session: Session,
 }
 
-/// How much the [`Outcome`] of a run records: every step, or only the results.
+/// How much the [`Outcome`] of a run records: every step, or only the results and sent messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Detail {
     /// Everything: the results, all visits and all accelerator calls.
     #[default]
     Steps,
-    /// Only the results: no visits and no accelerator calls, also for failed runs. The packets of
-    /// an execution that ends with sending are not copied into its [`Arrival`].
+    /// Only the results and the sent messages: no visits and no accelerator calls, also for failed
+    /// runs. The packets of an execution that ends with sending are not copied into its
+    /// [`Arrival`].
     Results,
 }
 
@@ -154,8 +158,8 @@ pub struct StepTime {
 }
 
 impl Step {
-    /// Returns the name of the called accelerator: `TCP`, or the declared name of a custom
-    /// accelerator.
+    /// Returns the name of the called accelerator: the paper's, such as `TCP`, or the declared name
+    /// of a custom accelerator.
     pub fn name(&self) -> &str {
         self.own
             .as_ref()

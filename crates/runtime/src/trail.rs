@@ -40,9 +40,9 @@ impl Trail {
     }
 
     /// Completes the processor time of application logic. If that of other threads is known
-    /// ([`Trail::with_other_threads_cpu`]), it is added to the last phase. Otherwise `wall`, the handler's
-    /// wall time, replaces that of a handler that has started no traces: it may have let other
-    /// threads work, whose processor time is not known.
+    /// ([`Trail::with_other_threads_cpu`]), it is added to the last phase. Otherwise, if the
+    /// handler has started no traces, `wall`, the handler's wall time, replaces the processor time:
+    /// the handler may have let other threads work, whose processor time is not known.
     #[must_use]
     pub fn or_wall(mut self, wall: Duration) -> Trail {
         if let (Some(others), Some(TrailPhase::Cpu(spent))) =
@@ -59,8 +59,8 @@ impl Trail {
 /// A phase of a server's work on a request: application logic, or chains of traces.
 #[derive(Clone, Debug)]
 pub enum TrailPhase {
-    /// Application logic. Holds the processor time that the handler's thread has used, or the
-    /// handler's wall time ([`Trail::or_wall`]).
+    /// Application logic. Holds the processor time that the handler's thread has used.
+    /// [`Trail::or_wall`] adds that of other threads, or replaces it by the handler's wall time.
     Cpu(Duration),
     /// One or several chains of traces. Several chains ran in parallel.
     Chains(Vec<TrailChain>),
@@ -110,7 +110,7 @@ impl Exchanges {
     }
 
     /// Calls `send`, which sends a message over `socket`, and then `receive`, whose result is the
-    /// response. Records the times of both as an [`Exchange`] if the meter is on.
+    /// response. Records the times of both as an [`Exchange`] if the meter is on and both succeed.
     ///
     /// # Errors
     /// The errors of `send` and `receive`.
@@ -197,9 +197,9 @@ pub fn is_open() -> bool {
     OPEN.with_borrow(Option::is_some)
 }
 
-/// Calls `work` and returns its result. If `wanted`, also records and returns a [`Trail`]: how long
-/// each phase of application logic and each accelerator call in `work` took, in order; otherwise
-/// `None`.
+/// Calls `work` and returns its result. If `wanted`, also records and returns a [`Trail`]: the
+/// phases of application logic in `work`, and the chains that `work` passes to [`add`] and
+/// [`add_parallel`], in order; otherwise `None`.
 pub fn follow<T>(wanted: bool, work: impl FnOnce() -> T) -> (T, Option<Trail>) {
     if !wanted {
         return (work(), None);
@@ -215,8 +215,8 @@ pub fn follow<T>(wanted: bool, work: impl FnOnce() -> T) -> (T, Option<Trail>) {
 }
 
 /// Notes the processor time `spent` of application logic on other threads in this thread's
-/// [`Trail`], for [`Trail::or_wall`], instead of one noted before. Does nothing if this thread records no
-/// trail.
+/// [`Trail`], for [`Trail::or_wall`], instead of one noted before. Does nothing if this thread
+/// records no trail.
 pub fn set_other_threads_cpu(spent: Duration) {
     OPEN.with_borrow_mut(|open| {
         if let Some(open) = open {

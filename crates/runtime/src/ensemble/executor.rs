@@ -59,7 +59,7 @@ impl PooledExecutor {
         self.core.set_detail(detail);
     }
 
-    /// The numbers of traces that this executor has run so far: those completed, and those that
+    /// The numbers of runs of traces by this executor so far: those completed, and those that
     /// failed for each reason. Runs on the calling thread are included.
     pub fn counters(&self) -> &Counters {
         &self.counters

@@ -126,7 +126,8 @@ impl TraceHandle {
         self.shared.done.load(Ordering::Acquire)
     }
 
-    /// Waits until the run has ended, and returns its result and connections.
+    /// Waits until the run has ended, and returns its result and connections. If
+    /// [`TraceHandle::take`] has already taken them, the result is the error `result_taken`.
     pub fn wait(self) -> Finished {
         self.wait_by(Notification::Wake, None);
         self.take().unwrap_or_else(taken)

@@ -194,8 +194,8 @@ impl Pools {
     ///
     /// # Errors
     /// [`Refused`], which gives the request back, if there is no room, a limit of runs is reached,
-    /// the payload is too small to offload, or the ensemble shuts down ([`Busy`]). The failure of a
-    /// run that has begun is not an error here: the handle returns it.
+    /// the payload is too small to offload, or the ensemble shuts down ([`Busy`]). An unknown trace
+    /// and the failure of a run that has begun are not errors here: the handle returns them.
     pub fn enqueue(
         &self,
         image: &Arc<Image>,

@@ -19,13 +19,12 @@ pub struct TraceRequest {
     pub name: String,
     /// The bytes that the trace's first accelerator reads.
     pub payload: Vec<u8>,
-    /// Whether the payload is already decrypted, so that TCP and Decr pass it on unchanged.
+    /// Whether the payload is already decrypted ([`Message::opened`](field@Message::opened)).
     pub opened: bool,
     /// The data format of the payload, if the payload is application data.
     pub format: Format,
     /// The kind of the message (Thrift, gRPC, storage or HTTP) and its header. [`Call::None`] for a
-    /// received Thrift message, whose bytes contain the header; a received gRPC message needs
-    /// [`Call::Grpc`].
+    /// received Thrift message, whose bytes contain the header; every other message needs its call.
     pub call: Call,
     /// The type of the payload, if the payload is a record (an encoded message that was checked
     /// against its schema) instead of JSON text.
@@ -38,14 +37,14 @@ pub struct TraceRequest {
     /// The connections that the run may use. At the end of the run, [`Finished::conversation`] has
     /// them.
     pub conversation: Conversation,
-    /// The caches, databases and services to which the run sends requests. The peer lends the run a connection for each
-    /// message that the run sends, and supplies the responses.
+    /// The caches, databases and services to which the run sends requests. The peer lends the run a
+    /// connection for each such request, and supplies the responses.
     pub peer: Box<dyn Peer + Send>,
     /// How much the run's [`Outcome`](crate::Outcome) records.
     pub detail: Detail,
-    /// Whether [`TraceHandle::next_arrival`](super::TraceHandle::next_arrival) returns results before
-    /// the whole run has ended, such as the trace's own result while its forks still run. Default
-    /// false.
+    /// Whether [`TraceHandle::next_arrival`](super::TraceHandle::next_arrival) returns results
+    /// before the whole run has ended, such as the trace's own result while its forks still run.
+    /// Default false.
     pub early: bool,
 }
 

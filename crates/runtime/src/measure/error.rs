@@ -25,10 +25,11 @@ pub enum MeasureError {
     /// The ensemble could not be started.
     #[error(transparent)]
     Pool(#[from] PoolError),
-    /// The accelerators or the messages could not be created.
+    /// The accelerators or the messages could not be created, or an accelerator failed.
     #[error(transparent)]
     Accel(#[from] AccelError),
-    /// The traces could not be linked, or a run of a trace failed. Holds the error as text.
+    /// The traces are invalid or could not be linked, or the ensemble refused a run, or a run
+    /// failed. Holds the error as text.
     #[error("{0}")]
     Trace(String),
 }

@@ -13,8 +13,8 @@ use crate::affinity::{on_core, usable_cores};
 pub struct MeasureOptions {
     /// The number of rounds, at least 1. Each round gives one value of every measured time.
     pub rounds: u32,
-    /// How many times a round calls each accelerator, makes each offload and switches threads; at
-    /// least 1.
+    /// The number of samples of each time in a round, such as calls of an accelerator, offloads or
+    /// thread switches; at least 1. Their median is the round's value.
     pub calls: u32,
 }
 
@@ -118,7 +118,7 @@ pub struct ChainCosts {
 }
 
 /// Measures the overhead of offloads to chains of 1 to `longest` accelerators, which do nothing.
-/// The first usable core makes the offloads (it is the host), and the accelerators' worker threads
+/// Returns one element for each length, none if `longest` is 0. The first usable core makes the offloads (it is the host), and the accelerators' worker threads
 /// are on the second.
 ///
 /// # Errors

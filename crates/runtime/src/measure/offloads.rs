@@ -72,7 +72,8 @@ impl NothingEnsemble {
     /// trace (program) that calls them one after another.
     ///
     /// # Errors
-    /// [`MeasureError`] if threads cannot be started, or a chain is not a valid trace.
+    /// [`MeasureError`] if threads cannot be started or bound to the core, or a chain is not a
+    /// valid trace.
     pub fn start(core: usize, chains: &[&[Accel]]) -> Result<NothingEnsemble, MeasureError> {
         let mut library = templates().map_err(failed)?;
         for (number, chain) in chains.iter().enumerate() {

@@ -14,8 +14,8 @@ pub enum PeerError {
     /// The only connection to the peer is in use. Holds the name of the peer.
     #[error("the only connection to {0} is in use")]
     Busy(String),
-    /// No response arrived in time. Holds the name of the peer.
-    #[error("no response from {0} in time")]
+    /// No response arrived in time, or before the ensemble was shut down. Holds the peer in words.
+    #[error("no response in time from {0}")]
     Timeout(String),
     /// The peer's [`Reply`](super::Reply) was dropped without a response.
     #[error("the peer dropped the request without a response")]

@@ -19,7 +19,7 @@ pub trait Peer {
     /// Lends the service's end of the connection over which messages of kind `call` are sent.
     ///
     /// # Errors
-    /// [`PeerError`] if there is no such connection.
+    /// [`PeerError`] if there is no such connection, or it is in use.
     fn lend(&mut self, call: &Call) -> Result<Session, PeerError>;
 
     /// Takes back the connection that was lent for messages of kind `call`. `session` is `None` if
@@ -33,9 +33,9 @@ pub trait Peer {
     /// [`PeerError`] if no response arrives.
     fn exchange(&mut self, call: &Call, packets: &[u8]) -> Result<Vec<u8>, PeerError>;
 
-    /// Whether [`Peer::exchange`] waits for another party and so blocks its thread. If true, the
-    /// thread that waits for the run calls [`Peer::exchange`]; if false, an accelerator's thread
-    /// does. Default true.
+    /// Whether [`Peer::exchange`] waits for another party and so blocks its thread. In a
+    /// [`PooledExecutor`](crate::PooledExecutor), if true, the thread that waits for the run calls
+    /// the peer; if false, threads of the ensemble do. Default true.
     fn waits(&self) -> bool {
         true
     }

@@ -16,9 +16,11 @@ use super::interface::Peer;
 use super::parties::Party;
 use crate::connection::connection;
 
-/// A peer in this process that replaces everything a service calls: cache, database, other services
-/// and HTTP servers. It decrypts and decodes the requests, and returns its [`Answers`] encoded,
-/// encrypted and framed.
+/// A peer in this process that replaces everything a service calls: cache, database, other Thrift
+/// services and HTTP servers. It decrypts and decodes the requests, and returns its [`Answers`]
+/// encoded, encrypted and framed. It refuses gRPC requests and oneway calls. Without
+/// [`RpcAnswer::exception`](super::RpcAnswer::exception), it also refuses calls of methods that are
+/// not in [`METHODS`](accelflow_accel::messages::METHODS).
 #[derive(Debug)]
 pub struct LoopbackPeer {
     /// The responses that the peer gives. The caller may change them between runs.

@@ -88,7 +88,7 @@ pub enum RecordError {
     /// A service could not run on its messages.
     #[error(transparent)]
     Service(#[from] ServiceRunError),
-    /// Two runs of a service visited different accelerators.
+    /// Two runs of a service made different accelerator calls.
     #[error(
         "service {service}, message sample {sample}: the steps of this run differ from those of \
          the service's first run, but all runs of a recorded service need the same steps"
