@@ -30,7 +30,8 @@ pub trait CustomBody: Send {
 /// The input of a [`CustomBody`]: a message.
 #[derive(Clone, Copy, Debug)]
 pub struct Input<'j> {
-    /// The payload of the message.
+    /// The payload of the message; for a [`Record`](crate::Record), its JSON text. Data that are
+    /// compressed or in a JSON envelope remain so.
     pub bytes: &'j [u8],
     /// The format of the payload: JSON or BSON for application data, otherwise `Str`.
     pub format: Format,
@@ -43,7 +44,8 @@ pub struct Input<'j> {
 /// The output of a custom accelerator ([`CustomBody`]).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Output {
-    /// The new payload and its format; `None` leaves both unchanged.
+    /// The new payload and its format; `None` leaves both unchanged. A new payload counts as
+    /// uncompressed, and as neither a JSON envelope nor a record.
     pub payload: Option<(Vec<u8>, Format)>,
     /// The facts for branches of the trace: exactly those that the accelerator's declaration lists.
     pub facts: Vec<(String, Fact)>,

@@ -4,8 +4,9 @@ use accelflow_trace::Format;
 
 /// The error of an accelerator that cannot process its input.
 ///
-/// The error messages name the place (a byte offset in the accelerator's input), the value found
-/// and what is allowed. [`AccelError::reason`] returns a stable name of the error, for counters.
+/// Where they exist, the error messages name the place (a byte offset in the accelerator's input),
+/// the value found and what is allowed. [`AccelError::reason`] returns a stable name of the error,
+/// for counters.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AccelError {
@@ -169,7 +170,10 @@ pub enum AccelError {
     },
     /// A decrypted TLS record has a content type that is not allowed: for Decr any but application
     /// data.
-    #[error("TLS record at byte {at}: content type = {found}: must be 23 (application data)")]
+    #[error(
+        "TLS record at byte {at}: content type = {found}: must be 23 (application data), or 21 or \
+         22 where an alert or a handshake message is read"
+    )]
     UnexpectedContentType {
         /// The offset of the TLS record, in bytes.
         at: usize,
@@ -324,7 +328,7 @@ pub enum AccelError {
         container: String,
         /// The name of the JSON member.
         field: String,
-        /// The names of the struct's fields.
+        /// The names of the struct's fields; only the first ones if there are many.
         known: String,
     },
     /// A union has no field, or more than one.
@@ -397,7 +401,8 @@ pub enum AccelError {
     /// An HTTP message is not one that [`crate::http`] accepts.
     #[error("bad HTTP message{}: {why}", .at.map(|at| format!(" at byte {at}")).unwrap_or_default())]
     BadHttp {
-        /// The offset of the error in a received message, in bytes; `None` for a message to send.
+        /// The offset of the error in a received message, in bytes. `None` for a message to send,
+        /// and for a received start line that is well-formed but not allowed.
         at: Option<usize>,
         /// What is wrong with the message.
         why: String,

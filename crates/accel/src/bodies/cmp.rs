@@ -24,6 +24,7 @@ const GZIP_LEVEL: flate2::Compression = flate2::Compression::fast();
 /// JSON envelope, an object whose member `data` has the actual data in base64, compresses these
 /// data instead. Stores the format of the data before compression, and the codec, in `job.packed`.
 /// The codec is the one that the job's gRPC call states, or else the one given to [`Cmp::new`].
+/// Refuses a payload that is already compressed (`wrong_format`).
 ///
 /// Dcmp refuses Zstandard or Snappy data of more than 64 KiB after decompression if they were
 /// compressed by a factor above [`Limits::max_decompression_ratio`]. To stay below this factor, Cmp

@@ -37,11 +37,11 @@ const fn size(
 }
 
 /// The measured sizes of SocialNetwork's messages: minimum, median, 99th percentile and maximum in
-/// bytes, for the requests and for the responses of each method. The samples have the field values
-/// of DeathStarBench's load generator scripts (commit 6ecb0970, wrk2). The `carrier` of each
-/// message, the map of tracing headers, has one `uber-trace-id`. The messages were serialized with
-/// thriftpy2's binary protocol in framed transport. Messages outside the samples can be smaller or
-/// larger.
+/// bytes, for the requests, the responses or both of each method in [`METHODS`](super::METHODS).
+/// The samples have the field values of DeathStarBench's load generator scripts (commit 6ecb0970,
+/// wrk2). The `carrier` of each message, the map of tracing headers, has one `uber-trace-id`. The
+/// messages were serialized with thriftpy2's binary protocol in framed transport. Messages outside
+/// the samples can be smaller or larger.
 pub const MESSAGE_SIZES: [MessageSize; 25] = [
     size("ComposePost", Role::Request, [537, 782, 1_013, 1_028]),
     size("ComposePost", Role::Response, [28, 28, 28, 28]),

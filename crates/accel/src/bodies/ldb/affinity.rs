@@ -19,7 +19,7 @@ pub struct Affinity {
 
 impl Affinity {
     /// Creates an affinity policy under which a core's load is at most `bound` times the mean load
-    /// of the cores, rounded up. A `bound` below 1 counts as 1.
+    /// of the cores, rounded up. A `bound` below 1, or NaN, counts as 1.
     pub fn new(bound: f64) -> Affinity {
         Affinity {
             bound: Bound::new(bound),

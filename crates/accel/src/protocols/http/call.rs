@@ -25,7 +25,7 @@ pub struct HttpCall {
     /// this range too.
     pub status: u16,
     /// The names and values of additional headers to write, in order. Ser refuses headers that it
-    /// writes itself, such as `content-length`.
+    /// writes itself, such as `content-length`, and `transfer-encoding` and `upgrade`.
     pub headers: Arc<[(Arc<str>, Arc<str>)]>,
     /// Whether the connection ends with this message. Ser then writes `connection: close`; Dser sets
     /// the value from the message that it has read.
@@ -105,7 +105,7 @@ impl HttpCall {
         let rooted = self.target.starts_with('/') || &*self.target == "*";
         if !rooted && self.role == Role::Request {
             let target = self.target.escape_default();
-            let why = format!("target = '{target}': must begin with /");
+            let why = format!("target = '{target}': must begin with / or be *");
             return Err(AccelError::BadHttp { at: None, why });
         }
         for (name, value) in self.headers.iter() {
@@ -134,7 +134,7 @@ fn refused_header(name: &str, value: &str) -> Option<String> {
     if OWN_HEADERS.iter().any(|own| name.eq_ignore_ascii_case(own)) {
         let own = OWN_HEADERS.join(", ");
         return Some(format!(
-            "header name = '{shown}': must be none of {own}, which Ser writes itself"
+            "header name = '{shown}': must be none of {own}, which Ser writes itself or never sends"
         ));
     }
     let place = value

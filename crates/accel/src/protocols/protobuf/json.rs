@@ -37,7 +37,8 @@ pub fn message_to_json(
 /// Converts JSON text (ProtoJSON) to one protobuf message of type `kind`.
 ///
 /// # Errors
-/// `bad_json` for text that is not JSON or does not fit the type `kind`; `too_deep`; `too_large`.
+/// `bad_json` for text that is not JSON or does not fit the type `kind`; `bad_frame` for a
+/// `DoubleValue` or `FloatValue` that is not finite; `too_deep`; `too_large`.
 pub fn message_from_json(
     kind: &MessageDescriptor,
     json: &[u8],

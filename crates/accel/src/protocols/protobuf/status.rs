@@ -47,11 +47,12 @@ const SPECIAL: [&str; 17] = [
 ];
 
 impl Schema {
-    /// Writes the message `google.rpc.Status` with the number and the text of a status, and `details`.
-    /// A detail is the JSON of a `google.protobuf.Any`: an object with the member `@type`, a URL that
-    /// ends in the name of a message type of the interface, and the fields of the message. If ProtoJSON
-    /// has a special form for the type, the only other member is `value`, which has this form. For a type that
-    /// the interface does not have, it is `value` with the encoded message in base64.
+    /// Writes the message `google.rpc.Status` with the number and the text of a status, and
+    /// `details`. A detail is the JSON of a `google.protobuf.Any`: an object with the member
+    /// `@type`, a URL that ends in the name of a message type of the interface, and the fields of
+    /// the message. If ProtoJSON has a special form for the type, the only other member is `value`,
+    /// which has this form. For a type that the interface does not have, the only other member is
+    /// `value` with the encoded message in base64.
     ///
     /// # Errors
     /// `bad_value` for a detail of another form, with its index and its type; the errors of
@@ -71,10 +72,11 @@ impl Schema {
     }
 
     /// Reads the details in a message `google.rpc.Status`, each in the form of
-    /// [`Schema::status_with_details`].
+    /// [`Schema::status_with_details`]. A detail whose content is not a message of its type is
+    /// returned as if the interface did not have the type.
     ///
     /// # Errors
-    /// The errors of [`super::message_to_json`].
+    /// The errors of [`super::message_to_json`] for the status itself.
     pub fn details_of_status(
         &self,
         status: &[u8],

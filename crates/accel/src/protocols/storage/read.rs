@@ -77,7 +77,8 @@ pub(crate) fn read<'a>(
     })
 }
 
-/// Reads a storage request from its frame, as the cache or the database does.
+/// Reads a storage request from its frame, as the cache or the database does. Does not check that a
+/// write has data.
 ///
 /// # Errors
 /// An [`AccelError`] if the bytes are not one storage request within the limits.

@@ -30,7 +30,8 @@ pub struct ThriftCall {
 }
 
 impl ThriftCall {
-    /// Creates the header of a request to `method` (or `service:method`) of `schema`.
+    /// Creates the header of a request to `method` (or `service:method`) of `schema`. The header is
+    /// not [`multiplexed`](ThriftCall::multiplexed) in either case.
     ///
     /// # Errors
     /// `unknown_service` or `unknown_method` if `schema` does not have the service or the method;

@@ -13,7 +13,8 @@ use crate::limits::Limits;
 ///
 /// Unknown fields are skipped. Absent fields with a default value appear with that value, as in
 /// structs that Apache Thrift generates. `binary` becomes base64. Maps with string keys become
-/// objects; other maps become arrays of pairs. Enums become integers.
+/// objects; other maps become arrays of pairs. Enums become integers. A `double` that is not finite
+/// becomes the text `NaN`, `Infinity` or `-Infinity`.
 ///
 /// # Errors
 /// An [`AccelError`] if `bytes` are not exactly one struct of type `id` within the limits.

@@ -48,7 +48,8 @@ impl Record {
         }
     }
 
-    /// The record type of the arguments of `function`; `None` if `schema` has no such function.
+    /// The record type of the arguments of `function` in the binary protocol; `None` if `schema`
+    /// has no such function.
     pub fn of_arguments(
         schema: &Arc<Schema>,
         function: FunctionId,
@@ -58,7 +59,8 @@ impl Record {
         Some(Record::new(schema.clone(), id, Protocol::Binary, *limits))
     }
 
-    /// The record type of the result of `function`; `None` if `schema` has no such function.
+    /// The record type of the result of `function` in the binary protocol; `None` if `schema` has
+    /// no such function.
     pub fn of_result(
         schema: &Arc<Schema>,
         function: FunctionId,
@@ -68,8 +70,9 @@ impl Record {
         Some(Record::new(schema.clone(), id, Protocol::Binary, *limits))
     }
 
-    /// Converts JSON text to the bytes of the record, in which a `double` may be NaN or infinite. Returns
-    /// `None` if no text in `json` stands for such a number: its values can then be read from JSON.
+    /// Converts JSON text to the bytes of the record, in which a `double` may be NaN or infinite.
+    /// Returns `None` if no text in `json` can stand for such a number: the values can then be read
+    /// from the JSON text itself.
     ///
     /// # Errors
     /// An error of JSON text that does not fit the struct.
@@ -83,7 +86,8 @@ impl Record {
         Ok(Some(bytes))
     }
 
-    /// Checks that `value` fits the record. Writes it to `out`, which the caller may wipe.
+    /// Checks that `value` fits the record. Appends the value to `out` in the binary protocol; the
+    /// caller may wipe `out`.
     ///
     /// # Errors
     /// Every error of a value that does not fit, such as `wrong_json_type`.
@@ -96,8 +100,9 @@ impl Record {
         whole(schema, id, &mut BinaryWriter::new(out), value, limits)
     }
 
-    /// Checks that the member `field` of the result of `function` may be `value`. `self` is a record of the
-    /// same interface.
+    /// Checks like [`Record::check`] that the member `field` of the result of `function` may be
+    /// `value`. `self` is a record of the same interface. Checks nothing if the interface has no
+    /// such function.
     ///
     /// # Errors
     /// Those of [`Record::check`].

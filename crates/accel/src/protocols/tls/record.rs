@@ -90,7 +90,7 @@ pub fn seal_as(
 
 /// Decrypts all TLS records in `records` and returns their application data.
 ///
-/// If all records decrypt, the sequence number of `keys` advances by their number; otherwise it is
+/// On success the sequence number of `keys` advances by the number of records; on an error it is
 /// unchanged.
 ///
 /// # Errors

@@ -19,12 +19,12 @@ const MAX_FILE_BYTES: u64 = 4 << 20;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum InterfaceError {
-    /// The interface file itself cannot be read, or is longer than 4 MiB.
+    /// The interface file itself cannot be read, is longer than 4 MiB, or is not UTF-8.
     #[error("{}: {error}", path.display())]
     File {
         /// The path of the file.
         path: PathBuf,
-        /// The error of the operating system.
+        /// The error of the operating system, or that the file is too long or not UTF-8.
         error: io::Error,
     },
     /// The text of the file, or of a file that it includes, is malformed or not supported, or an

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use super::types::FunctionId;
 
 /// A set of functions of a Thrift schema, such as the functions that get their arguments as records
-/// (checked messages in their wire form) instead of JSON.
+/// (checked messages in their wire form) instead of JSON. For a gRPC schema, the set has the
+/// indices of methods.
 #[derive(Clone, Debug, Default)]
 pub struct FunctionSet(Arc<[bool]>);
 

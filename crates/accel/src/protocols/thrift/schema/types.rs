@@ -73,7 +73,8 @@ pub struct Field {
     pub name: Arc<str>,
     /// The field's type.
     pub ty: Ty,
-    /// Whether the interface declares the field as `required`: it must be present.
+    /// Whether the interface declares the field as `required`, so that it must be present. False
+    /// for all fields of a union.
     pub required: bool,
     /// The value of the field if it is absent from a message; `None` if the interface declares no
     /// default value.
@@ -236,7 +237,8 @@ impl Schema {
         &self.structs[id.0]
     }
 
-    /// Returns the index of the struct called `name`; `None` if the schema has none.
+    /// Returns the index of the struct, union or exception called `name`; `None` if the interface
+    /// declares none. Does not find the structs of functions' arguments and results.
     pub fn struct_id(&self, name: &str) -> Option<StructId> {
         self.struct_names.get(name).copied()
     }
