@@ -104,7 +104,7 @@ impl Ensemble {
     }
 
     /// Creates an ensemble of the nine accelerators in software, with default settings. The load
-    /// balancer LdB picks the `cores` cores in turn.
+    /// balancer LdB picks the `cores` cores in turn; with 0 cores, it fails (`no_core`).
     ///
     /// # Errors
     /// No error occurs with the default settings.

@@ -10,8 +10,8 @@ use crate::accelerator::Accelerator;
 use crate::error::AccelError;
 use crate::job::Job;
 
-/// The load-balancing accelerator: sets `job.core` to the core that a [`BalancingPolicy`] picks, and
-/// leaves the bytes unchanged.
+/// The load-balancing accelerator: sets `job.core` to the core that a [`BalancingPolicy`] picks,
+/// and leaves the bytes unchanged. Fails without cores (`no_core`).
 pub struct Ldb {
     policy: Box<dyn BalancingPolicy>,
     loads: CoreLoads,

@@ -169,7 +169,11 @@ impl<'f> Builder<'f> {
             .iter()
             .position(|service| service.name.text == local);
         found.map(|index| (file, index)).ok_or_else(|| {
-            let why = format!("service '{}': must be declared before this line", base.text);
+            let why = format!(
+                "service '{}': must be declared before this line, or as FILE.SERVICE in an \
+                 included file",
+                base.text
+            );
             base.place.error(why)
         })
     }

@@ -114,7 +114,10 @@ impl<'f> Names<'f> {
                         self.resolve(target, steps + 1, named)?
                     }
                     Some(Type::Typedef(_)) => {
-                        let why = format!("typedef '{other}' refers to itself");
+                        let why = format!(
+                            "typedef '{other}' refers to itself, or is behind {MAX_TYPEDEFS} other \
+                             typedefs: must be behind fewer"
+                        );
                         return Err(name.place.error(why));
                     }
                     None => {
