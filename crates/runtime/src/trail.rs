@@ -29,8 +29,8 @@ pub struct Trail {
 }
 
 impl Trail {
-    /// Creates this trail with `spent`, the processor time of application logic on other threads,
-    /// for instance of a coroutine.
+    /// Returns this trail with `spent` noted as the processor time of application logic on other
+    /// threads, for instance of a coroutine.
     #[must_use]
     pub fn with_other_threads_cpu(self, spent: Duration) -> Trail {
         Trail {

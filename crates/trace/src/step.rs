@@ -1,7 +1,8 @@
 //! The state machine that determines an output dispatcher's next action (AccelFlow, Fig. 8).
 //!
-//! All code that executes traces uses [`step`]. The runtime passes payload values (facts) from real
-//! bytes, the simulator facts drawn from a workload, and the models the facts of a stated path.
+//! All code that executes compiled traces uses [`step`], or [`Effect::of`], on which [`step`] is
+//! built. The runtime passes payload values (facts) from real bytes, the simulator facts drawn from
+//! a workload, and the models the facts of a stated path.
 
 use crate::word::{AtmAddress, DecodeError, Instruction, PositionMark, Word};
 use crate::{Accel, Facts, PredicateTable, Transform};

@@ -39,8 +39,8 @@ use crate::role::Role;
 ///   the database. The facts are the message's integers, and `hit`, `found`, `compressed`,
 ///   `c_compressed` (whether the cache keeps the collection compressed) and `exception`, which are
 ///   0 if the message lacks them.
-/// - HTTP: extracts the body. The facts are `compressed`, and `status` of a response or the text
-///   `method` of a request.
+/// - HTTP: extracts the body, and does not check that it is JSON. The facts are `compressed`, and
+///   `status` of a response or the text `method` of a request.
 #[derive(Debug)]
 pub struct Dser {
     schema: Arc<Schema>,

@@ -22,10 +22,10 @@ use crate::record::Record;
 /// The payload may be JSON or a *record*: the message's body in its wire form.
 ///
 /// - Thrift: converts the JSON of the arguments or the result into one struct. A compressed payload
-///   becomes a struct of two fields, the codec's number and the payload. A record is left
-///   unchanged.
-/// - gRPC: converts the JSON of the request or the response into one message. A record is
-///   left unchanged.
+///   becomes a struct of two fields, the codec's number and the payload. A record of this message
+///   is left unchanged.
+/// - gRPC: converts the JSON of the request or the response into one message. A record of this
+///   message is left unchanged.
 /// - Storage: writes the request that `job.call` describes. If `job.call` describes a response, Ser
 ///   writes the request that follows from this response, such as the database read after a cache
 ///   miss ([`crate::storage`]).

@@ -270,8 +270,8 @@ pub struct Document {
 }
 
 /// Returns the document in the cache or the database that a request to `service` reads or writes.
-/// `seed` and `index` identify the request, as for [`request`]. `None` if `service` is not in
-/// [`SERVICES`] or has no collection.
+/// `seed` and `index` identify the request, as for [`request`]. `None` if `service` is not the
+/// name of one of [`SERVICES`], such as `ReadH`, or if that service has no collection.
 pub fn document(service: &str, seed: u64, index: u64) -> Option<Document> {
     let collection = SERVICES
         .iter()

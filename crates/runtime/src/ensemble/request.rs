@@ -29,8 +29,9 @@ pub struct TraceRequest {
     /// The type of the payload, if the payload is a record (an encoded message that was checked
     /// against its schema) instead of JSON text.
     pub record: Option<Record>,
-    /// The key by which LdB (load balancing) chooses a core if its policy is affinity. Equal keys
-    /// prefer the same core.
+    /// The key by which LdB (load balancing) chooses a core under the policies
+    /// [`Affinity`](accelflow_accel::balance::Affinity) and
+    /// [`FunctionMap`](accelflow_accel::balance::FunctionMap). Equal keys prefer the same core.
     pub affinity: u64,
     /// The tenant, priority and deadline of the run.
     pub terms: Terms,

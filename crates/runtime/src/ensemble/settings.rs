@@ -56,7 +56,7 @@ pub struct PoolSettings {
     /// Default: it is woken.
     pub notification: Notification,
     /// Whether the accelerators' workers are bound to cores, round robin over the cores that the
-    /// process may use. Default false.
+    /// thread that starts the ensemble may use. Default false.
     pub pinned: bool,
 }
 

@@ -9,7 +9,8 @@ pub trait BalancingPolicy: Send {
     fn name(&self) -> &'static str;
 
     /// Picks a core for a message and returns the core's index in `loads`. `loads` has, for each
-    /// core, the number of messages that it has to process. A policy may keep messages with equal
-    /// `key` on the same core.
+    /// core, the number of messages that it has to process. `key` is the message's
+    /// [`Job::affinity`](crate::Job::affinity); a policy may keep messages with equal `key` on the
+    /// same core.
     fn pick(&mut self, key: u64, loads: &[u32]) -> Option<usize>;
 }
