@@ -4,8 +4,8 @@
 //! output dispatcher. The dispatcher moves finished entries to the next accelerator (AccelFlow,
 //! sections IV.A and V.2). The core that began a run is notified once, at the end, unless it asks
 //! for earlier results ([`TraceRequest::early`]). The queues have fixed sizes: if the queues and
-//! overflow areas of all instances are full, a core does the step. Bodies and traces are the same as
-//! in inline execution, so results and visits are equal byte for byte.
+//! overflow areas of all instances are full, a core does the step. Bodies and traces are the same
+//! as in inline execution, so results and visits are equal byte for byte.
 //!
 //! `docs/ensemble.md` explains the protocol, why it cannot deadlock, and its cost.
 
