@@ -382,7 +382,7 @@ GOOD = {"class": "open", "text": "Nobody knows."}
             "x: proofs is left out: must be given, since the class is contradiction",
         ),
         ({**GOOD, "proofs": "all"}, "x: proofs = 'all': must be a list of names"),
-        ({**GOOD, "proofs": ["none"]}, "x: proofs: proof = 'none': must be"),
+        ({**GOOD, "proofs": ["none"]}, "x: proofs or implied: proof = 'none': must be"),
         (
             {**GOOD, "class": "contradiction", "proofs": ["power_at_rest"]},
             "x: proofs = 'power_at_rest': must be a proof that rules a figure out",

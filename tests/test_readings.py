@@ -318,7 +318,7 @@ def test_kept_readings_that_do_not_fit_are_refused(found: Readings, tmp_path: Pa
     tree = json.loads(to_json(found))
     for change, message in (
         ({"schema": "x"}, "schema = 'x': must be accelflow.readings/3"),
-        ({"default": {}}, "does not fit this version's choices"),
+        ({"default": {}}, "does not fit this version"),
         ({"readings": [{**tree["readings"][0], "settings": {}}]}, "has no reading"),
     ):
         path.write_text(json.dumps({**tree, **change}), encoding="utf-8")

@@ -273,8 +273,8 @@ def cerebros_designs(request: str) -> str:
 class AccelflowError(Exception):
     """A failure that the user can act on.
 
-    If a value is not allowed, `place` is the name of the setting or field that has this value. For
-    other failures, `place` is None.
+    `place` is the name of the setting or field whose value is not allowed. `place` is None for all
+    other failures, and for refused values whose place only the message states.
     """
 
     place: str | None
@@ -397,9 +397,9 @@ class Client:
         Calls use `arguments` in turn. A call begins at its time in `due_s`, in seconds from the
         start, or as soon as a thread is free. Returns for each call (start, end, whether it
         succeeded). Start and end are in us after the time when the call was due. `progress` is
-        called regularly with the number of finished calls and the total number; an exception that
-        it raises ends the load. Calls that have not begun `until_s` seconds after the start are
-        neither made nor returned.
+        called regularly with the number of calls that threads have taken and the total number; an
+        exception that it raises ends the load. Calls that have not begun `until_s` seconds after
+        the start are neither made nor returned.
         """
     def connections(self) -> tuple[int, int, int]:
         """Return the numbers of (open connections, idle connections, calls that wait for one)."""
@@ -651,12 +651,13 @@ class TraceLibrary:
         """Create a library, with the paper's traces T1 to T12 if `templates` is true."""
     @staticmethod
     def from_text(text: str) -> tuple[TraceLibrary, list[str]]:
-        """Create a library of the paper's traces and of those in `text`; also return their names.
+        """Create a library of the paper's traces and of those in `text`.
 
-        `text` is in the language of traces. A trace of it with the name of one of the paper's
-        replaces it. Branches may test facts that no accelerator yields, as in a workload that
-        states them. Raises TraceError for a text that describes no traces, which names the line,
-        for an invalid trace, and for different ones of one name.
+        Also returns the names of the traces in `text`, which is in the language of traces. A trace
+        in `text` replaces the paper's trace of the same name. Branches may test facts that no
+        accelerator yields, as in a workload that states them. Raises TraceError for a line that is
+        not in the language (the message has its number), for an invalid trace, and for different
+        traces of the same name in `text`.
         """
     def register(
         self, name: str, nodes: Sequence[TraceNode], *, replace: bool = False
@@ -687,7 +688,10 @@ class TraceLibrary:
         the service does not own.
         """
     def names(self) -> list[str]:
-        """Return the names of all traces, in the order of registration."""
+        """Return the names of all traces, in the order of registration.
+
+        A service's view has only the traces that the service may run.
+        """
     def get(self, name: str) -> RegisteredTrace:
         """Return the trace `name`. Raises TraceError, with the known names, for an unknown one."""
     def link(self) -> TraceImage:
@@ -764,9 +768,9 @@ class TraceImage:
         ('call', 'Decr'), ('trans', 'JSON>str'), ('fork', ''), ('notify', ''). A join is ('scatter',
         ''), then ('wait', '') where an arm reaches it and ('join', '') for the last arm. The arms
         of a fork or join follow one another. Raises TraceError, with the index of the step, for a
-        fact that is missing, and after `max_visits` steps: each fork doubles the work after it, so
-        a trace may be very long. Raises TraceError for a fact that is no integer of 64 bits, and
-        for a negative `max_visits`.
+        fact that is missing, and if there are more than `max_visits` steps: each fork can double
+        the number of steps after it. Raises TraceError for an unknown trace, for a fact that is no
+        integer of 64 bits, and for a `max_visits` that is no whole number of at least 0.
         """
     def __eq__(self, other: object, /) -> bool: ...
     def __len__(self, /) -> int: ...
@@ -940,14 +944,14 @@ class Server:
         """Serve requests with other traces from now on: an `accelflow.own_traces.ServerTraces`.
 
         None restores the built-in traces. Returns how often traces have been replaced since the
-        start. Raises AccelflowError for traces that do not fit; the server then keeps its current
-        traces.
+        start, 0 before it. Raises AccelflowError for traces that do not fit (the server then keeps
+        its current traces), and for a server that was stopped.
         """
     def reload_traces(self) -> int:
         """Read the trace file again and serve requests with its traces from now on.
 
         Returns how often traces have been replaced since the start. Raises AccelflowError for
-        traces that do not fit, and if the traces are not from a file.
+        traces that do not fit, if the traces are not from a file, and unless the server is running.
         """
     def start(self, host: str, port: int) -> int:
         """Start the server on `host` (an IP address or a name) and `port`, and return the port.
@@ -987,8 +991,9 @@ class Server:
         """Return a recording (JSON): operations of the latest requests, their sizes and costs.
 
         `services` maps `Service.method` to the service's name in the recording; `date` is written
-        into the recording. Raises AccelflowError for a function without successful requests, and
-        unless the server is running and records.
+        into the recording. Raises AccelflowError for a function without successful requests, for a
+        service's name that is not printable or is given twice, and unless the server is running and
+        records.
         """
     def stop(self, grace_s: float) -> int:
         """Stop the server after at most `grace_s` seconds, in which requests in progress may end.
@@ -1045,7 +1050,8 @@ class TraceConnection:
 class TraceExecutor:
     """Runs traces on bytes, on the calling thread.
 
-    Software does the operations of the accelerators. Several threads may use it at the same time.
+    Software does the operations of the accelerators. Several threads may use one executor at the
+    same time.
     """
 
     def __new__(cls, *, cores: int) -> TraceExecutor:
@@ -1061,7 +1067,8 @@ class TraceExecutor:
         `call` is the kind of message, as for `accelflow.trace.run_trace`. With `call`, `payload` is
         the JSON to send or, for a cache's response, the packets received. Without `call`, `payload`
         is the packets of a request, as `demo_request` returns them. Raises TraceError, with the
-        index of the step, for the first step that fails.
+        index of the step, for the first step that fails. An exception of a body that is not an
+        Exception, such as KeyboardInterrupt, is raised unchanged.
         """
     def add_body(self, kind: TraceNode, body: Callable[..., object]) -> None:
         """Set the software of the custom accelerator that the node `kind` calls.
@@ -1069,7 +1076,7 @@ class TraceExecutor:
         The software serves all executors and ensembles of the process, and replaces earlier
         software of that accelerator. `body` is a function of the payload and a dict of the facts.
         `body` returns the new payload (None: unchanged), or a pair of the new payload and a dict of
-        the facts that `kind` yields. If `body` raises an exception, the run fails. Raises
+        the facts that `kind` yields. If `body` raises an Exception, the run fails. Raises
         TraceError for a node that calls no custom accelerator.
         """
     @property
@@ -1098,8 +1105,9 @@ class TraceEnsemble:
 
         If the payload has fewer than `least_bytes` bytes, the calling thread first runs the trace.
         `terms` has the run's tenant, priority and deadline, the kind of the payload, and whether
-        `next_arrival` will be called. Raises TraceError if the queues are full, or the tenant has
-        too many runs in progress, and in a fork of the process that started the ensemble.
+        `next_arrival` will be called. Raises TraceError for terms that are not allowed, if the
+        queues are full, if the ensemble or the tenant has too many runs in progress, once the
+        ensemble was closed, and in a fork of the process that started the ensemble.
         """
     @property
     def counters(self) -> list[tuple[str, list[tuple[str, int]]]]:
@@ -1130,21 +1138,23 @@ class TraceHandle:
     def wait(self, timeout_s: float | None = None) -> TraceRun:
         """Wait for the end of the run, for at most `timeout_s` seconds, and return its record.
 
-        With 0, it does not wait. Raises TraceError if the run failed, and TimeoutError if it has
-        not ended in time.
+        None sets no limit; with 0, the call does not wait. Raises TraceError if the run failed or
+        if a body calls this function, and TimeoutError if the run has not ended in time.
         """
     def next_arrival(self, timeout_s: float | None = None) -> TraceArrival | None:
         """Wait for the next result that the run delivers before its end, and return it.
 
-        The trace and each arm that a fork starts deliver a result when they end. Returns None once
-        the run has ended. Raises TimeoutError without a result within `timeout_s` seconds; with 0,
-        it does not wait.
+        The trace and each arm that a fork starts deliver a result when they end, if the run's terms
+        ask for this. Returns None once the run has ended. Raises TimeoutError without a result
+        within `timeout_s` seconds (None: no limit); with 0, the call does not wait. Raises
+        TraceError if a body calls this function.
         """
     def on_done(self, callback: Callable[[], object]) -> None:
         """Call `callback()` when the run ends, or at once if it has ended.
 
-        Exceptions of `callback` are reported like those of a destructor, and have no other effect.
-        Raises TraceError in a fork of the process in which the trace runs.
+        A later call replaces a callback that was not called yet. Exceptions of `callback` are
+        reported like those of a destructor, and have no other effect. Raises TraceError in a fork
+        of the process in which the trace runs.
         """
 
 @final
@@ -1306,14 +1316,15 @@ def scenario_payloads(
     """Simulate single requests, and return the payload sizes of their operations.
 
     Each item is an operation: (accelerator, bytes of payload before it, bytes of payload after it).
-    There are `requests` requests to each service. Use `accelflow.simulation.payloads`. Raises
-    AccelflowError for a scenario that is not allowed.
+    There are `requests` requests to each service that clients call, under the system AccelFlow. Use
+    `accelflow.simulation.payloads`. Raises AccelflowError for a scenario that is not allowed.
     """
 
 def scenario_check_samples(document: str, recording: str | None, samples: int, runs: int) -> None:
-    """Check that `runs` simulations of a scenario may keep `samples` requests in memory.
+    """Check that a scenario's simulations may keep `samples` requests each in memory.
 
-    Each simulation, with its own seed, keeps up to `samples` requests of each service and system.
+    Each chip has `runs` simulations. Each simulation, with its own seed, keeps up to `samples`
+    requests of each service and system.
     Raises AccelflowError if all simulations together would keep too many requests.
     """
 
@@ -1344,7 +1355,8 @@ def scenario_run(
     of the service, columns of 8-byte values by name). Numbers are in the machine's byte order.
     `others` are additional systems in Python (`accelflow.policies.System`). `progress` is called
     with the number of finished requests and the total number; an exception that it raises ends the
-    simulation. Use `accelflow.simulation.run`. Raises AccelflowError if the simulation fails.
+    simulation. Use `accelflow.simulation.run`. Raises AccelflowError as `scenario_check` does, and
+    if the simulation fails.
     """
 
 @final
@@ -1489,8 +1501,8 @@ def scenario_spans(
     """Simulate a scenario (JSON), and write its requests as spans to `path`.
 
     Returns the number of lines. The file has a line of OTLP JSON for each request. Use
-    `accelflow.simulation.write_spans`. Raises AccelflowError for a scenario of several systems, and
-    if the simulation or the file fails.
+    `accelflow.simulation.write_spans`. Raises AccelflowError for a scenario of several systems or
+    chips, and if the simulation or the file fails.
     """
 
 def scenario_timeline(
@@ -1623,15 +1635,15 @@ def workload_load(
 
     `text` is the content of the file `name`; other files are relative to `folder`. `modules` has
     the text of the traces of each Python module that the workload names. Raises AccelflowError as
-    `workload_read` does, and for traces that cannot run.
+    `workload_read` does, for a file that cannot be read, and for traces that cannot run.
     """
 
 def workload_place(text: str, name: str, path: str) -> tuple[int, int] | None:
     """Return the line and column of a value in the text of a workload's file, counted from 1.
 
     `path` leads to the value, such as services[1].rate_rps; `name` is the file's name in messages.
-    A value without a position of its own has that of the nearest value that contains it. Raises
-    AccelflowError as `workload_read` does.
+    A value without a position of its own has that of the nearest value that contains it. None for
+    JSON. Raises AccelflowError for text that is no workload's file.
     """
 
 def workload_suite(name: str) -> str:
@@ -1674,17 +1686,19 @@ def record_services(
     """
 
 def executed_operations(name: str, seed: int) -> list[tuple[int, int, str, int, str]]:
-    """Execute one request on real bytes, and return its operations in order.
+    """Execute one request to a SocialNetwork service on real bytes, and return its operations.
 
-    Each is (index of the phase, index of the chain in the phase, trace, index of the execution,
-    accelerator). The execution is 0 for the chain itself, and 1 and up for the arms of forks. Use
-    `accelflow.calibration.executed_operations`. Raises AccelflowError for an unknown service.
+    The operations are in order. Each is (index of the phase, index of the chain in the phase,
+    trace, index of the execution, accelerator). The execution is 0 for the chain itself, and 1 and
+    up for the arms of forks. Use `accelflow.calibration.executed_operations`. Raises AccelflowError
+    for an unknown service.
     """
 
 def simulated_operations(name: str, orchestrator_id: str) -> list[tuple[int, int, str, str, bool]]:
     """Simulate one request on an idle server, and return its operations in the order of their ends.
 
-    Operations that a core executes are listed when the core gets their trace.
+    The request is to the SocialNetwork service `name`. Operations that a core executes are listed
+    when the core gets their trace.
 
     Each is (index of the phase, index of the chain, trace, accelerator, whether a core did it). Use
     `accelflow.simulation.simulated_operations`. Raises AccelflowError for an unknown name.
@@ -1694,7 +1708,8 @@ def service_breakdown(tcp_cost_ns: float) -> str:
     """Return each SocialNetwork service's core time without accelerators, as JSON.
 
     There is a time in ns for each category of work, computed from the paper's shares of time.
-    `tcp_cost_ns` is the time of a TCP operation on a core.
+    `tcp_cost_ns` is the time of a TCP operation on a core. Raises AccelflowError unless it is above
+    0 and at most 1e9.
     """
 
 def confidence_interval(observations: list[float]) -> tuple[float, float] | None:
@@ -1723,7 +1738,7 @@ def parameters(tcp_cost_ns: float | None = None) -> str:
     """Return all engines (simulators and models) with their parameters, as a JSON list.
 
     If `tcp_cost_ns`, the time of TCP on a core, is given, the list ends with the operation costs of
-    the profile `paper`.
+    the profile `paper`. Raises AccelflowError unless it is above 0 and at most 1e9.
     """
 
 def chip_read(text: str) -> str:
@@ -1737,7 +1752,7 @@ def toml_place(text: str, keys: list[str | int]) -> tuple[int, int] | None:
 
     `keys` is the path to the value: names of fields and indices of elements. If only the first keys
     exist, returns the place of the value to which these keys lead; None if even the first key is
-    missing.
+    missing, and for text that is not TOML.
     """
 
 def chip_schema() -> str:
@@ -1769,5 +1784,6 @@ def refusal(place: str, value: object, allowed: str, known: Sequence[str] = ...)
 def profile_parameters(tcp_cost_ns: float) -> str:
     """Return the operation costs of the profile `paper` as a JSON list.
 
-    `tcp_cost_ns` is the time of a TCP operation on a core, in ns.
+    `tcp_cost_ns` is the time of a TCP operation on a core, in ns. Raises AccelflowError unless it
+    is above 0 and at most 1e9.
     """

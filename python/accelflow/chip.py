@@ -137,7 +137,8 @@ def energy(
 
     The result has watts by part (``power_w``), completed requests per second, and joules per
     request. ``dynamic_joules_per_request`` is the part of these joules beyond idle and leakage.
-    Requests per joule are the performance per watt. All are averages over the measured window.
+    Both are None if no request was completed. Requests per joule are the performance per watt. All
+    are averages over the measured window.
     Watts are sums over all servers of the system, each with its own utilisation. They are not
     divided between the services of a server.
 
@@ -149,9 +150,10 @@ def energy(
     :data:`BYTES_PER_TRANSFER` bytes. A service whose rate is unknown adds no dispatches; joules per
     request and requests per joule are then None.
 
-    Raises InputError for an orchestrator that the results do not have, for invalid inputs, for
-    results with custom accelerators, and for results of several servers that do not list the
-    services of each server in ``servers``.
+    Raises InputError for an orchestrator that the results do not have or that is not built in, for
+    invalid inputs, for results with custom accelerators, and for results of several servers that do
+    not list the services of each server in ``servers``. Raises InputError, too, if operations must
+    be estimated and a service belongs to no built-in suite.
     """
     comparison = Comparison.from_dict(results)
     if custom := custom_accelerators(results):
@@ -277,8 +279,10 @@ def elements(config: Mapping[str, float], custom: int = 0) -> int:
     """Return the total number of accelerators' processing elements on the chip `config`.
 
     `config` has parameters of the simulated server by key. `custom` is the number of the workload's
-    custom accelerators; each has ``pes.own`` times ``instances.own`` elements. Raises InputError
-    for a key or value that is not allowed.
+    custom accelerators; each has ``pes.own`` times ``instances.own`` elements, where a value below
+    0 stands for that of ``accelerator.pes`` or ``accelerator.instances``. An accelerator without
+    entries in its input or output queues has no elements. Raises InputError for a key or value that
+    is not allowed.
     """
     each = element_counts(config, [*accelerators(), CUSTOM])
     return sum(custom * count if name == CUSTOM else count for name, count in each.items())

@@ -55,8 +55,9 @@ _LONGEST: Final = 400
 class InputError(AccelflowError):
     """The error for an input that is not allowed; its message names the setting, value and rule.
 
-    `place` is the name of the setting, or None if the message names no single setting. The command
-    line exits with 2 for an input error, and with 1 for every other :class:`AccelflowError`.
+    `place` is the name of the setting, or None if only the message names it or if no single setting
+    is at fault. The command line exits with 2 for an input error (1 for an :class:`OutputError`),
+    and with 1 for every other :class:`AccelflowError`.
     """
 
     #: The command line's exit code for this error.
@@ -201,9 +202,10 @@ def _is_failure(error: Exception) -> bool:
 
 @contextmanager
 def writing(place: str, path: str | PathLike[str]) -> Iterator[None]:
-    """Turn errors of a ``with`` block that writes the file `path` into those of :func:`unwritable`.
+    """Turn failed writes of `path` in a ``with`` block into the errors of :func:`unwritable`.
 
-    `place` is the setting that names the file. Other errors of the block are not changed.
+    These are OSErrors, and AccelflowErrors of the engine for a failed write. `place` is the setting
+    that names the file. Other errors of the block are not changed.
     """
     try:
         yield
@@ -246,7 +248,8 @@ def with_schema(
 def texts(name: str, value: Iterable[str | PathLike[str]]) -> list[str]:
     """Return `value`, the setting called `name`, as a list of strings.
 
-    Raises InputError for a single string, and for elements that are neither strings nor paths.
+    Raises InputError for any other value: for a single string, for what cannot be iterated, and for
+    elements that are neither strings nor paths.
     """
     single = isinstance(value, str | bytes) or not isinstance(value, Iterable)
     found = [] if single else list(value)

@@ -151,8 +151,8 @@ def write_whole(path: Path, write: Callable[[Path], _Found]) -> _Found:
     `write` receives the path of the temporary file, which is in the same folder. Returns the result
     of `write`. Missing folders are created. After an error, `path` is unchanged. If `path` is a
     symbolic link, its target is replaced and the link stays. An existing pipe or device, such as
-    ``/dev/stdout``, is written directly, since a rename would replace it. Raises OSError if nothing
-    can be written there.
+    ``/dev/stdout``, is written directly, not atomically, since a rename would replace it. Raises
+    OSError if nothing can be written there.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.exists() and not path.is_file():

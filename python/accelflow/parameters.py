@@ -128,13 +128,17 @@ def engines(tcp_cost_ns: float) -> list[Engine]:
     """Return every simulator and model with its parameters, and last the profile ``paper``.
 
     The profile has the costs of all operations on a core by the paper's shares, if one operation of
-    TCP takes `tcp_cost_ns` ns. Raises InputError if `tcp_cost_ns` is not a finite number.
+    TCP takes `tcp_cost_ns` ns. Raises InputError if `tcp_cost_ns` is not a finite number, and
+    AccelflowError if it is not above 0 and at most 1e9.
     """
     return list(_engines(_native.parameters(finite_number("tcp_cost_ns", tcp_cost_ns))))
 
 
 def engine(name: str) -> Engine:
-    """Return the engine `name` with its parameters. Raises InputError for an unknown name."""
+    """Return the engine `name` with its parameters. The profile ``paper`` is not an engine here.
+
+    Raises InputError for an unknown name.
+    """
     known = _known()
     if name not in known:
         raise refused("engine", name, known=known)
@@ -270,10 +274,11 @@ def configured(values: Mapping[str, Any], place: str = "") -> dict[str, float]:
 def checked(engine: str, values: Mapping[str, Any], place: str = "") -> dict[str, float]:
     """Check `values` of parameters of the simulator or model `engine`; return numbers by key.
 
-    Keys do not have the prefix of the engine's name. A choice is set by its name. A parameter of
-    one accelerator may be spelt ``accelerator.TCP.pes`` or ``pes.TCP``; the returned key is
-    ``pes.TCP``. Raises InputError for an unknown key, a value that is not allowed, and
-    a parameter that is set twice. The message begins with `place`.
+    Keys do not have the prefix of the engine's name. A choice is set by its name. The simulated
+    server's parameter of one accelerator may be spelt ``accelerator.TCP.pes`` or ``pes.TCP``; the
+    returned key is ``pes.TCP``. Raises InputError, with a message that begins with `place`, for an
+    unknown key, a value that is not allowed, and a parameter that is set twice. Raises InputError,
+    too, for `values` that are no mapping.
     """
     if not isinstance(values, Mapping):
         raise refused(

@@ -103,7 +103,7 @@ def plan_json(request: object) -> str:
     """Check the plan `request` for :func:`accelflow.arcus.plan`, and return it as JSON.
 
     Raises PlanError for a plan that is not allowed; the message names the table, the field, the
-    value and the rule.
+    value and the rule. Raises InputError for a `request` that is no mapping.
     """
     if not isinstance(request, Mapping):
         raise refused("plan", request, "must be a dict with the tables of a plan")

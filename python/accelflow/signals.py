@@ -53,7 +53,10 @@ class StopSignals:
         self._undo.close()
 
     def wait(self, timeout_s: float | None = None) -> bool:
-        """Wait for SIGINT or SIGTERM, at most `timeout_s` seconds; return whether one came."""
+        """Wait for SIGINT or SIGTERM, at most `timeout_s` seconds; return whether one came.
+
+        None sets no limit. A signal that came earlier in this context counts, too.
+        """
         end_s = None if timeout_s is None else time.monotonic() + timeout_s
         with selectors.DefaultSelector() as selector:
             selector.register(self._reader, selectors.EVENT_READ)

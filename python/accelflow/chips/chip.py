@@ -41,11 +41,11 @@ def read_chip(path: str | PathLike[str]) -> Chip:
     For example, ``pes = 4`` in the table ``[accelerator]`` gives each accelerator four processing
     elements, and ``pes = 16`` in ``[accelerator.TCP]`` gives TCP alone 16. A choice is set by its
     name, such as ``balancing = "random"`` in ``[core]``. A chip without a ``name`` gets its file's
-    name, up to 64 characters.
+    name without ``.toml``, up to 64 characters.
 
-    Raises InputError with the path for a file that cannot be read or is empty. Raises InputError
-    with path, line and column for text that is not TOML, for another schema, an unknown key, and a
-    value that is not allowed or is set twice.
+    Raises InputError with the path for a file that cannot be read or sets nothing. Raises
+    InputError with path, line and column for text that is not TOML, for another schema, an unknown
+    key, and a value that is not allowed or is set twice.
     """
     path = Path(path)
     try:

@@ -20,7 +20,7 @@ _SECTIONS: Final[Mapping[str, str]] = {
     "core": "Cores, and the costs of software on them.",
     "accelerator": "All accelerators and their queues.",
     "accelerator.TCP": (
-        "Parameters of one accelerator. A line that begins with # shows the default: remove the #"
+        "Parameters of one accelerator. A value that is commented out is the default: remove its #"
         " to change it. With instances = 0 the chip does not have the accelerator."
     ),
     "exception": "Exceptions that stop an accelerator.",

@@ -1,9 +1,11 @@
-"""The command line. Each file of this package holds one command; `main` is the entry point.
+"""The command line; `main` is the entry point.
+
+A file of this package holds one command or group, or parts that several commands share.
 
 To add a command, write `python/accelflow/cli/NAME.py` with a click command and list it in
-:data:`COMMANDS`. Commands raise :class:`accelflow.errors.AccelflowError`; they never print an error
-or exit by themselves. A command's file is imported only when the command is used, so that `--help`
-and shell completion stay fast.
+:data:`COMMANDS`. Commands raise :class:`accelflow.errors.AccelflowError` for a failure; they never
+print an error or end the process by themselves. A command's file is imported only when the command
+is used, so that `--help` and shell completion stay fast.
 """
 
 import importlib

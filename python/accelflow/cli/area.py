@@ -35,8 +35,9 @@ from accelflow.cli.naming import left_out
 def area(place: str | None, changes: tuple[str, ...], show_inputs: bool, as_json: bool) -> None:
     """Print the area of cores, accelerators and orchestration hardware.
 
-    Areas are at 7 nm and compared with the paper's section VI. --set changes sizes and parameters
-    of the chip: --set pes=4, or --set accelerator.pes=4, halves the number of processing elements.
+    Areas are at 7 nm; those of the paper's chip are compared with section VI. --set changes sizes
+    and parameters of the chip: --set pes=4, or --set accelerator.pes=4, halves the number of
+    processing elements.
     """
     if as_json:
         context = click.get_current_context()

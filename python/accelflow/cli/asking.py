@@ -77,7 +77,7 @@ _OPTIONS: Final = (
         show_default=True,
         callback=lambda _, __, name: (name,),
         metavar="NAME",
-        help="The system to simulate.",
+        help="The system to simulate. Without this option, that of a --scenario with one system.",
         shell_complete=offered.orchestrators,
     ),
     click.option(
@@ -111,7 +111,8 @@ _OPTIONS: Final = (
         type=int,
         default=_DEFAULT.requests,
         show_default=True,
-        help="Requests per service; the first tenth is warm-up.",
+        help="Requests of a service with the mean rate. The first tenth is warm-up, unless"
+        " --scenario sets another number.",
     ),
     click.option(
         "--chip",

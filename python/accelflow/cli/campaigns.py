@@ -121,9 +121,9 @@ def scenario_of(
 class Campaign:
     """All the simulations of one command, from the check of its options to its closing message.
 
-    A campaign saves finished simulations, and deletes them when the command has written its
-    results. So a stopped command can resume. A campaign shows the progress, and prints the total
-    time.
+    With a folder for results, a campaign saves finished simulations there, and deletes them when
+    the command has written its results. So a stopped command can resume. A campaign shows the
+    progress, and prints the total time.
     """
 
     def __init__(self, threads: int, out: Path | None) -> None:
@@ -143,8 +143,8 @@ class Campaign:
     def run(self, work: Callable[[Runner], _Found]) -> _Found:
         """Call `work` with a runner of simulations, show the progress, and return the result.
 
-        If `work` raises an exception and there is a folder for results, prints where the completed
-        simulations are saved.
+        If `work` raises an exception, there is a folder for results and simulations are completed,
+        prints where these are saved.
         """
         with bar(self.console, "simulating") as advance:
             runner = Runner(self._threads, advance, self._kept)
@@ -166,7 +166,7 @@ class Campaign:
         self.console.print(text, highlight=False, markup=False, soft_wrap=True)
 
     def end(self) -> None:
-        """Print how many simulations ran and their total time, and delete the saved simulations.
+        """Print how many simulations ran and the time since the start; delete saved simulations.
 
         Call this only after the command's results are written: the command can then no longer
         resume.

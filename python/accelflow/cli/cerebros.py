@@ -203,9 +203,11 @@ def simulate(
     nested calls.
 
     The columns are mean cycles per request: the RPC layer, simulated and by the analytic model;
-    waits for pipelines; the layer's part on a core; the function; and the function's instruction
-    stalls. `accelflow cerebros parameters` lists the parameters that --set can change. A design
-    that cannot keep up with random arrivals is marked, and the queue that grows is named.
+    waits for pipelines; the layer's part on a core; the function; the function's instruction
+    stalls; and the whole request. The last two columns are the P99 of the latency in us, and the
+    share of requests that went to a core that last ran their function. `accelflow cerebros
+    parameters` lists the parameters that --set can change. A design that cannot keep up with random
+    arrivals is marked, and the queue that grows is named.
     """
     check_report(report_file)
     designs = given.pop("designs") or model.DESIGNS

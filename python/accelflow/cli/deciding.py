@@ -65,7 +65,7 @@ def _verdict(row: Mapping[str, Any]) -> Iterator[str]:
 
 
 def found_text(found: Found, goal: Goal, slo: Slo | None = None) -> str:
-    """Return a sentence on the value of an input that reaches `goal`, or on why none does.
+    """Return a sentence on the value of an input that reaches `goal`, or that every or none does.
 
     `slo` is the SLO whose limit is the goal, or None.
     """

@@ -33,7 +33,7 @@ def each_once() -> Iterator[None]:
 def plain_warnings() -> Iterator[None]:
     """Print warnings about workload files that arise in a ``with`` block, one line each.
 
-    They appear on standard error when the block has ended.
+    They appear on standard error when the block has ended without an exception.
     """
     doubts: list[str] = []
     with _given_to(doubts.append):
@@ -46,7 +46,8 @@ def plain_warnings() -> Iterator[None]:
 def cost_doubts() -> Iterator[None]:
     """Print the doubts about this machine's measured costs if the ``with`` block uses them.
 
-    Each doubt is a line on standard error. They appear when the block has ended.
+    Each doubt is a line on standard error. They appear when the block has ended without an
+    exception.
     """
     with noted_costs() as recordings:
         yield

@@ -1,4 +1,7 @@
-"""Report exceptions as one line on standard error and an exit code, never as a traceback."""
+"""Report exceptions as one line on standard error and an exit code.
+
+A traceback appears only for an internal error, and only if ACCELFLOW_DEBUG is set.
+"""
 
 import errno
 import io

@@ -48,8 +48,8 @@ def _fixable() -> list[str]:
     type=float,
     default=_LENGTHS.noise,
     show_default=True,
-    help="Simulate a point with more seeds until the standard error of its distance from the "
-    "paper's numbers is at most this.",
+    help="Simulate a point with more seeds, up to 32, until the standard error of its distance "
+    "from the paper's numbers is at most this.",
 )
 @click.option(
     "--fix",

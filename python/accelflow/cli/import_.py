@@ -1,8 +1,8 @@
 """`accelflow import`: workloads from existing data.
 
 Each kind of data has a command in the group :func:`import_command`. Such a command has the options
-of :func:`_common`, reads its files into an :class:`accelflow.importing.Imported`, and passes this
-object to :func:`_finish`.
+of :func:`_common`. A command that makes a workload reads its files into an
+:class:`accelflow.importing.Imported`, writes this object, and shows the report.
 """
 
 from __future__ import annotations

@@ -44,11 +44,11 @@ def coverage_warnings(rows: Sequence[Row]) -> Iterator[str]:
         return
     least = min(lacking, key=lambda row: float(row["share_of_rate"]))
     share = _percent(least["share_of_rate"])
-    others = f" (and less than {_ENOUGH:.0%} of {len(lacking) - 1} others)" if lacking[1:] else ""
+    others = f" (and under {_ENOUGH:.0%} for {len(lacking) - 1} more)" if lacking[1:] else ""
     yield (
         f"the workload's rates have only {share} of the requests to {_name(least)}{others}: the"
         " rest is left out; --shapes keeps more sequences of calls, and --rates operation"
-        " counts the rest in their rates"
+        " adds the rest to the rates of those kept"
     )
 
 

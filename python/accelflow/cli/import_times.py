@@ -40,7 +40,7 @@ def times_lines(times: Mapping[str, Any] | None) -> Iterator[str]:
         others = "".join(f"{_us(row[key]):>15}" for key in keys)
         yield (f"{'':24}{row['service']:{width}}{_us(row['traced_mean_us']):>15}{others}{off:>9}")
     if len(rows) > _SHOWN:
-        yield f"{'':24}{len(rows) - _SHOWN} more services are less far off (--json)"
+        yield f"{'':24}{len(rows) - _SHOWN} more services, less far off or not compared (--json)"
 
 
 def _off(row: Mapping[str, Any]) -> float:

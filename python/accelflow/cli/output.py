@@ -41,7 +41,7 @@ def bar(console: Console, title: str) -> Iterator[Callable[[int, int], None]]:
 
     The function takes the amount of work done and the total, in the same unit. On a terminal, a bar
     with the remaining time appears after two seconds. Elsewhere, such as in a log, a line is
-    printed every half minute.
+    printed at most every half minute.
     """
     if not console.is_terminal:
         yield Lines(console, title).report
@@ -103,9 +103,10 @@ class Lines:
         self._began = self._reported = clock()
 
     def report(self, done: int, total: int) -> None:
-        """Print a line if half a minute has passed since the last line.
+        """Print a line if half a minute has passed since the last line, or since the start.
 
         `done` is the amount of work done, and `total` the amount of all work, in the same unit.
+        Nothing is printed if no work or all work is done.
         """
         now = self._clock()
         if now - self._reported < _BETWEEN_LINES_S or not 0 < done < total:

@@ -39,8 +39,8 @@ def check_report(report_file: Path | None) -> None:
 def page_samples(scenario: Scenario, seeds: int) -> int:
     """Return the largest number of requests to record for the curves of a page.
 
-    This is the number for each combination of service, system, chip and seed; all combinations
-    together have about a million requests.
+    This is the number for each combination of service, system, chip and seed, at least 1; all
+    combinations together have at most about a million requests.
     """
     known = scenario.services or services(loaded(scenario).workload)  # type: ignore[arg-type]
     systems = max(len(scenario.orchestrators or orchestrators()), 1) * max(len(scenario.chips), 1)

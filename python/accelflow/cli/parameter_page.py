@@ -15,8 +15,8 @@ from. `accelflow explain KEY` prints the same for one of them. This page is writ
 
 Parameters of the simulated server are set by `accelflow compare --set KEY=VALUE`, or in the file of
 a chip ([chips.md](chips.md)). What one accelerator has of its own, such as `pes.TCP`, may also be
-written `accelerator.TCP.pes`. Choices are set by their names, or by their numbers, which count from
-0 in the order of the list. A *constant* is part of a model and cannot be set.
+written `accelerator.TCP.pes`. Choices with names are set by their names, or by their numbers, which
+count from 0 in the order of the list. A *constant* is part of a model and cannot be set.
 
 A default is from a `paper`, `derived` from printed figures, `measured`, or `assumed`.
 """

@@ -56,7 +56,7 @@ def power(
 
     Without RESULTS, print the maximum power of accelerators and orchestration, compared with the
     paper's section VII.B.5. RESULTS is a JSON file of `accelflow compare`; its systems' energy is
-    then printed, for the chip that the file names.
+    then printed, for each chip that the file names.
     """
     if as_json and results is None:
         context = click.get_current_context()

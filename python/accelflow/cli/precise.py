@@ -67,8 +67,8 @@ def length_options(command: _Command) -> _Command:
     warmup = click.option(
         "--warmup",
         type=_Warmup(),
-        help="Number of warm-up requests of each service, which are not counted, or mser5: the"
-        " MSER-5 test chooses the number. Default: a tenth of the requests.",
+        help="Number of warm-up requests of a service with the mean rate, which are not counted, or"
+        " mser5: the MSER-5 test chooses the number. Default: a tenth of the requests.",
     )
     percentiles = click.option(
         "--percentiles",
@@ -81,8 +81,8 @@ def length_options(command: _Command) -> _Command:
         "samples_file",
         type=written_as(".parquet"),
         metavar="FILE.parquet",
-        help="Write a row for each counted request, at most 2,000,000 per seed: arrival, response"
-        " time and its parts.",
+        help="Write a row for each counted request: arrival, response time and its parts. More than"
+        " 2,000,000 rows per seed are refused.",
     )
     return precision(TIME_LIMIT(warmup(percentiles(samples(command)))))
 

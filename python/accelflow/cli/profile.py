@@ -228,7 +228,7 @@ def _side_by_side(together: dict[str, Any]) -> Iterator[str]:
     ):
         yield (
             f"{name}: {100 * freed:.1f} % of the cycles of {names[0]} freed, the same cycles serve"
-            f" {100 * (speedup - 1):+.1f} %"
+            f" {100 * (speedup - 1):+.1f} % requests"
         )
 
 

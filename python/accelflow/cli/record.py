@@ -74,7 +74,7 @@ class _Settings:
     "--base",
     type=_FILE,
     metavar="FILE",
-    help="A recording from which the services that no --service names are taken.",
+    help="A recording from which all other services are taken, and those that no request reached.",
 )
 @click.option(
     "--out", type=written_as(".json"), required=True, metavar="FILE", help="File for the recording."

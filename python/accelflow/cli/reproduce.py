@@ -110,9 +110,9 @@ from accelflow.reproduce import (
 def reproduce_command(experiments: tuple[str, ...], **options: Any) -> None:
     """Run the paper's experiments and compare the results.
 
-    Without EXPERIMENT, all experiments run; --list names them. The results have confidence
-    intervals and are compared with the paper's numbers. With --workload, the experiments run with
-    services of your own.
+    Without EXPERIMENT, all experiments run, except those that the chip or the workload excludes;
+    --list names them. The results have confidence intervals and are compared with the paper's
+    numbers. With --workload, the experiments run with services of your own.
     """
     context = click.get_current_context()
     if options["only_list"]:

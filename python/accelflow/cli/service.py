@@ -47,7 +47,7 @@ def service() -> None:
 )
 @AS_JSON
 def list_services(workload: str, as_json: bool) -> None:
-    """List the services with the number of accelerator calls of one invocation (Table IV)."""
+    """List the services with the accelerator calls on their most common path (Table IV)."""
     source = _loaded(workload)
     rows = [simulation.service(name, source) for name in simulation.services(source)]
     if as_json:
@@ -142,7 +142,7 @@ def _print_origin(origin: dict[str, Any] | None) -> None:
     help="File to write, which must not exist yet.",
 )
 def new(name: str, like: str | None, out: Path | None) -> None:
-    """Write a commented file of services called NAME, ready to be edited and compared."""
+    """Write a workload called NAME as a commented file, ready to be edited and compared."""
     text = new_workload(name, like)
     place = out if out is not None else Path(f"{name}.toml")
     if place.suffix.lower() != ".toml":

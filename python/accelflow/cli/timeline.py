@@ -37,8 +37,8 @@ def timeline_options(command: Command) -> Command:
             "timeline_file",
             type=_TIMELINE,
             metavar="FILE.pftrace",
-            help="Write a timeline for https://ui.perfetto.dev: at most 10,000 requests, of all "
-            "systems together, with the first seed.",
+            help="Write a timeline of the first seed, for https://ui.perfetto.dev. More than "
+            "10,000 requests, of all systems together, are refused.",
         ),
         click.option(
             "--timeline-from",

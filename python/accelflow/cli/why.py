@@ -34,7 +34,7 @@ _OCCUPANTS: Final = 4
     default=99.0,
     show_default=True,
     metavar="P",
-    help="The percentile of the service's response times to explain; more than 55.",
+    help="The percentile of the service's response times to explain, above 55 and below 100.",
 )
 @one_system
 @REPORT

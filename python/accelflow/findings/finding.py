@@ -21,9 +21,9 @@ class Verdict(StrEnum):
 
     #: A value that follows from stated inputs and has the paper's printed digits.
     AS_PRINTED = "as printed"
-    #: A simulated value within :data:`TOLERANCE` of the paper's, or on a bound's allowed side.
+    #: A ``dynamic`` value within :data:`TOLERANCE` of the paper's, or on a bound's allowed side.
     AGREES = "agrees"
-    #: A value that differs from the paper's.
+    #: A value that differs from the paper's by more, or that could not be computed.
     OFF = "off"
     #: A value that is too uncertain for a verdict.
     UNDECIDED = "undecided"

@@ -36,11 +36,12 @@ __all__ = [
 #: The explanation of kinds of rows and of verdicts, for every page.
 LEGEND: Final = (
     "`exact` rows follow from stated inputs and are *as printed* if they have the paper's digits."
-    " `input` rows are inputs of the models. `fit` rows may have informed parameters; `check`"
-    f" rows have not. A row *agrees* if it differs by at most {TOLERANCE:.0%} of the paper's"
-    " figure, and is *off* beyond. It is *undecided* if our figure is too uncertain: its interval"
-    f" is wider than ± {TOLERANCE:.0%} of the paper's figure, or its sample is too small. A range"
-    f" has {TOLERANCE:.0%} beyond its ends; a bound (*at least*, *at most*, *above*) has none."
+    " `input` rows are inputs of the models. `fit` rows may have served to choose parameters;"
+    f" `check` rows have not. A row *agrees* if it differs by at most {TOLERANCE:.0%} of the"
+    " paper's figure, and is *off* beyond. It is *undecided* if our figure is too uncertain: its"
+    f" interval is wider than ± {TOLERANCE:.0%} of the paper's figure or unknown (one seed), or its"
+    f" sample is too small. A range has {TOLERANCE:.0%} beyond its ends; a bound (*at least*, *at"
+    " most*, *above*) has none."
     " Beside both, a row is undecided only if its interval crosses an end, and the difference"
     " counts from the nearer end. Where the paper has 0, it is absolute;"
     " *of the change*, it is relative to the difference of the paper's ratio from 1."

@@ -32,8 +32,8 @@ DATA: Final = "accelflow.experiments"
 #: outcome of a simulation.
 KINDS: Final = ("exact", "dynamic")
 
-#: The allowed uses of a ``dynamic`` value: as an input of the models (``input``), to choose their
-#: parameters (``fit``), or only to check them (``check``).
+#: The allowed uses of a value: as an input of the models (``input``), to choose their parameters
+#: (``fit``), or only to check them (``check``).
 USES: Final = ("input", "fit", "check")
 
 #: The bounds that a paper may print: ``above`` excludes the bound itself.
@@ -134,8 +134,8 @@ class Reported:
     def splits(self, low: float, high: float, tolerance: float) -> bool:
         """Return whether some numbers from `low` to `high` agree with the printed value, some not.
 
-        The printed value may be a number or a range. As in :meth:`allows`, numbers outside it agree
-        if they are at most `tolerance` times its nearer end away.
+        As in :meth:`allows`, numbers outside a printed number or range agree if they are at most
+        `tolerance` times its nearer end away. A bound has no tolerance.
         """
         least, most = self._limits(tolerance)
         if self.allows(low, tolerance) and self.allows(high, tolerance):
@@ -186,7 +186,8 @@ class Target:
 
     `key` is paper, section and name, such as ``accelflow.p99_reduction.RELIEF``, and `figure` is
     the printed value. `kind` is one of :data:`KINDS`. `use` tells whether the printed value is an
-    input, was fitted, or is a check: one of :data:`USES` for the kind ``dynamic``, otherwise None.
+    input, was fitted, or is a check: one of :data:`USES`, or None for most values of the kind
+    ``exact``.
     `unit` is empty for a ratio. Our value is divided by `ours_per_printed` before digits are
     compared; this divisor is not 1 where the paper prints another unit. A `change` is a ratio that
     is compared by its difference from 1, so that 1.005 is far from 1.14. `fits` names the

@@ -29,7 +29,8 @@ class Column:
 
     `name` is the heading, and `unit` is shown below it. `form` is the form of the cells: ``text``,
     ``number``, ``share`` (a ratio, shown as a percentage), ``written`` (a text that contains a
-    number) or ``code``. Numbers and shares are shown with `digits` decimals.
+    number) or ``code``. Shares, and numbers of type float, are shown with `digits` decimals;
+    numbers of type int have none.
     """
 
     name: str
@@ -107,7 +108,7 @@ class Figure:
     `text` describes the plot in words, for readers who cannot see it. `spec` is the plot's
     Vega-Lite specification without data, description and width, which the page adds. `data` has the
     plot's data: a list of values for each column. With `controls`, readers select which data the
-    plot shows; `readout` lists the selected values. `notes` are paragraphs below the title.
+    plot shows; `readout` lists the selected values. `notes` are paragraphs below the plot.
     """
 
     title: str

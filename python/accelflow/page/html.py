@@ -34,8 +34,7 @@ _SCHEMA: Final = f"https://vega.github.io/schema/vega-lite/v{VEGA_LITE.partition
 def write_page(page: Page, path: str | PathLike[str]) -> None:
     """Write `page` as an HTML file to `path`, whole or not at all.
 
-    Raises OSError if the file cannot be written, and AccelflowError if the package of the plotting
-    library is not installed.
+    Raises OSError if the file cannot be written, and as :func:`to_html` does.
     """
     path = file_path("path", path)
     text = to_html(page)
@@ -45,7 +44,8 @@ def write_page(page: Page, path: str | PathLike[str]) -> None:
 def to_html(page: Page) -> str:
     """Return `page` as HTML. Equal pages give equal text.
 
-    Raises AccelflowError if the package of the plotting library is not installed.
+    Raises AccelflowError if the package of the plotting library is not installed, and ValueError
+    for a number in a plot that is not finite.
     """
     sections = "".join(_section(section, place) for place, section in enumerate(page.sections))
     contents = "".join(

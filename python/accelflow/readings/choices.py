@@ -249,7 +249,7 @@ def _reading(tree: Mapping[str, Any], place: str) -> Reading:
 def _string(tree: Mapping[str, Any], key: str, place: str) -> str:
     value = tree.get(key, LEFT_OUT)
     if not isinstance(value, str) or not value.strip():
-        raise refused(f"{place}: {key}", value, "must be a string")
+        raise refused(f"{place}: {key}", value, "must be a string that is not blank")
     return value
 
 

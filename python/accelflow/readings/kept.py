@@ -62,7 +62,7 @@ def read_readings(path: Path) -> Readings:
         return _readings(tree)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise InputError(
-            f"{path}: does not fit this version's choices ({error}); run `accelflow readings` again"
+            f"{path}: does not fit this version ({error}); run `accelflow readings` again"
         ) from error
 
 

@@ -56,7 +56,7 @@ class Swing:
     the other readings of `choice`, except those under which a system is saturated. The log ratios
     of readings with a saturated system are in `saturated`, since they depend on the length of the
     run. `sure` is true if a reading's result differs from the default's by more than the half
-    widths of both confidence intervals together.
+    widths of both confidence intervals together, or could not be computed.
     """
 
     choice: Choice

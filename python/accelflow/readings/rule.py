@@ -60,7 +60,7 @@ class Judged:
         """The reason why the reading cannot be the default, as text; empty if it can."""
         if self.saturated:
             return f"{', '.join(self.saturated)} saturated"
-        return "" if self.stands else f"{self.off} of {self.fitted} rows off"
+        return "" if self.stands else f"{self.off} of {self.fitted} rows do not agree"
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,7 @@ class Figure:
 
     @property
     def half_width(self) -> float:
-        """Half of the 95 % confidence interval of our number; infinite for a single simulation."""
+        """Half of our number's 95 % confidence interval; infinite for one seed or no number."""
         ours = self.finding.ours
         return math.inf if ours is None or ours.half_width is None else ours.half_width
 

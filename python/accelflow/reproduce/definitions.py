@@ -448,7 +448,7 @@ def _groups(table: Section, key: str, known: Sequence[str]) -> tuple[tuple[str, 
     """Read names that must be in order; names in an inner list may have any order."""
     groups = table.take(key)
     if not isinstance(groups, list) or len(groups) < 2:
-        raise refused(f"{table.place}.{key}", groups, "must be a list of two or more")
+        raise refused(f"{table.place}.{key}", groups, "must be a list of two or more names")
     split = tuple(tuple(group) if isinstance(group, list) else (group,) for group in groups)
     for name in (name for group in split for name in group):
         one_of(f"{table.place}.{key}", name, known)

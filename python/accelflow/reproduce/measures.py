@@ -201,7 +201,8 @@ def _energy(key: str) -> Callable[[ServiceRow], float | None]:
 OF_ENERGY: Final = ("joules_per_request", "dynamic_joules_per_request", "requests_per_joule")
 
 #: The functions that read a measure from a service's results, by the measure's name. Names tell the
-#: unit (``_us``, ``_rps``, ``_per_million``); the other measures are ratios or counts.
+#: unit (``_us``, ``_s``, ``_rps``, ``joules``, ``_per_million``); other measures are ratios or
+#: counts.
 MEASURES: Final[Mapping[str, Callable[[ServiceRow], float | None]]] = {
     **{key: _plain(key) for key in ("mean_us", "p50_us", "p99_us", "p999_us")},
     **{key: _plain(key) for key in ("throughput_rps", "core_utilization", "manager_utilization")},
@@ -264,7 +265,9 @@ def figure(
     ours: Mapping[str, float | None],
     theirs: Mapping[str, float | None] | None,
 ) -> float | None:
-    """Combine the values of all services into one figure; None if a service lacks a value.
+    """Combine the values of all services into one figure.
+
+    None without services, if a service lacks a value, and for a comparison with a value of 0.
 
     `ours` has a value for each service, and `theirs` has the values to compare with. First, `form`
     determines a number for each service: ``value`` is the value in `ours`, ``ratio`` is ours /

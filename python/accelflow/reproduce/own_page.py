@@ -56,7 +56,8 @@ def _about(scenario: OwnScenario, budget: Budget) -> list[str]:
     made = "Simulations" if budget.longest_run is None else "Replications"
     return [
         NOT_SHOWN,
-        f"Written by `accelflow reproduce --workload --budget {budget.name}`; not edited by hand. "
+        f"Written by `accelflow reproduce --workload FILE --budget {budget.name}`; not edited by "
+        "hand. "
         f"{scenario.name} with {scenario.rate_rps:g} requests a second of a service on average, "
         f"shared as {scenario.rates}; {scenario.placement}; requests arrive as "
         f"{scenario.arrivals or 'the workload says'} where the paper has its production load; "

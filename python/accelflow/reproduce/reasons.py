@@ -21,9 +21,10 @@ __all__ = ["read_reason", "reasons"]
 def reasons() -> Mapping[str, Reason]:
     """Return the recorded reasons why our figures differ from the paper's, by the figure's key.
 
-    Where the paper can be read in several ways, a reason also states our figure for each reading
-    that was tried. Raises InputError as :func:`accelflow.findings.reasons` does, for an unknown
-    measure or proof, and for a proof that does not support its reason.
+    Where the paper can be read in several ways, a reason also states with which of the readings
+    that were tried our figure agrees, is undecided or stays off. Raises InputError as
+    :func:`accelflow.findings.reasons` does, for an unknown measure or proof, and for a proof that
+    does not support its reason.
     """
     found = findings.reasons()
     for key, reason in found.items():
@@ -71,7 +72,7 @@ def _check(reason: Reason, place: str, row: str) -> None:
     try:
         named = [proof(name) for name in (*reason.proofs, *reason.implied)]
     except InputError as error:
-        raise InputError(f"{place}: proofs: {error}") from error
+        raise InputError(f"{place}: proofs or implied: {error}") from error
     for implied in reason.implied:
         if proof(implied).kind != IMPLIED:
             raise refused(

@@ -106,7 +106,9 @@ class Scenario:
 
     All experiments use the same values. `placement` is ``colocated`` (all services on one server)
     or ``isolated`` (a server each). `arrivals` is the arrival process in place of the paper's
-    production trace. `rates` is the rule by which SocialNetwork's services share their mean rate.
+    production trace. `rates` is the rule by which SocialNetwork's services share their mean rate in
+    experiments with this production load; in others, rates are equal unless the experiment sets
+    them.
     `facts` determines the values that branches in traces test, unless an experiment sets `facts`.
     `tcp_cost_ns`, `sizes` and `remote` are as in :class:`accelflow.Scenario`. `cohort` is the
     system used as the paper's Cohort.
@@ -237,7 +239,8 @@ def merged(config: Mapping[str, float], setup: Mapping[str, Any], point: Point) 
     """Merge `config`, the experiment's `setup` and `point` into the fields of one simulation.
 
     The settings of `point` override those of `setup`. The field ``config`` has the server's
-    parameters: those of `config`, overridden by those of setup and point.
+    parameters: those of `config`, with speedups times the point's factor, overridden by those of
+    setup and point.
     """
     own = {**setup.get("config", {}), **point.settings.get("config", {})}
     whole = {**config, **_sped_up(config, point.speedup_factor), **own}

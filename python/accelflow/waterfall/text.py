@@ -34,9 +34,9 @@ Bold = Callable[[str], str]
 def show(waterfall: Mapping[str, Any], width: int, bold: Bold = lambda text: text) -> str:
     """Return as text where the time of one request went, with a bar for each trace.
 
-    `waterfall` is an object of schema ``accelflow.waterfall/1``. Lines have at most `width`
-    columns. Lines on the critical path are passed through `bold`, which may make them bold on a
-    terminal; by default they stay as they are.
+    `waterfall` is an object of schema ``accelflow.waterfall/1``. Lines with bars fit into `width`
+    columns if a bar can then have 20; bars are never shorter. Lines on the critical path are passed
+    through `bold`, which may make them bold on a terminal; by default they stay as they are.
     """
     rows = rows_of(waterfall)
     total_us = length_us(waterfall)
