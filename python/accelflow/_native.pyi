@@ -140,15 +140,15 @@ def accelerometer_evaluate(request: str) -> str:
     """Compute the speedup of a service with offloaded kernels, by the Accelerometer model.
 
     `request` and the returned result are JSON; the result has confidence intervals and
-    sensitivities if the request asks for them. Raises AccelflowError for a value that is out of
-    range or missing.
+    sensitivities if the request asks for them. Raises AccelflowError for a value that is missing or
+    not allowed.
     """
 
 def accelerometer_simulate(request: str) -> str:
     """Simulate a service that offloads kernels to accelerators.
 
-    `request` and the returned measurements are JSON. Raises AccelflowError for a value that is out
-    of range or missing.
+    `request` and the returned measurements are JSON. Raises AccelflowError for a value that is
+    missing or not allowed.
     """
 
 def accelerometer_sweep(
@@ -185,8 +185,8 @@ def measure_bodies(rounds: int, calls: int) -> str:
     There are `rounds` rounds of `calls` calls each. Returns JSON: `thread_switch_ns`, and `bodies`
     by accelerator. A body has `setup_ns` and `transfer_ns`, the costs of an offload. It also has
     `sizes`: for each size of the input, the times of a call on the host's core and on a worker's
-    core. Each of these is a list with one time per round, the median of the round. Raises
-    AccelflowError for a count of 0, and if the process may use only one core.
+    core. All these times are lists with one value per round; for a call, this is the round's
+    median. Raises AccelflowError for a count of 0, and if the process may use only one core.
     """
 
 def crc32c(data: bytes, tables: bool) -> int:
@@ -260,14 +260,14 @@ def cerebros_simulate(request: str) -> str:
     """Simulate requests to a service of the Cerebros paper under one design, and return JSON.
 
     `request` (JSON) names the service and the design, and sets the load and the parameters. Raises
-    AccelflowError for an unknown name and if the simulation fails.
+    AccelflowError for an unknown name, for a value that is not allowed and if the simulation fails.
     """
 
 def cerebros_designs(request: str) -> str:
     """Return the RPC layer's cycles per request under each Cerebros design, as JSON.
 
-    `request` (JSON) replaces parameters of the analytic model. Raises AccelflowError for a value
-    out of range.
+    `request` (JSON) replaces parameters of the analytic model. Raises AccelflowError for an unknown
+    parameter and for a value out of range.
     """
 
 class AccelflowError(Exception):
@@ -830,7 +830,10 @@ class Request:
         """
     @property
     def abandoned(self) -> bool:
-        """Whether the client is known to have stopped waiting; only gRPC reports it."""
+        """Whether the client is known to have stopped waiting; only gRPC reports it.
+
+        With the server's setting `handler_threads` = 0, only a passed deadline is noticed.
+        """
     @property
     def metadata(self) -> list[tuple[str, str | bytes]]:
         """The metadata of a gRPC call, as pairs of name and value; empty for other protocols.
@@ -850,7 +853,10 @@ class Request:
         The client receives it with the status. Names and values are as in `add_initial_metadata`.
         """
     def get(self, name: str) -> str | bytes | None:
-        """Return the first value of the metadata called `name`; None if the request has none."""
+        """Return the first value of the metadata called `name`; None if the request has none.
+
+        Names are lower case.
+        """
     def time_left_s(self) -> float | None:
         """Return the seconds until the client's deadline; None without one (only gRPC has them)."""
 
@@ -992,8 +998,8 @@ class Server:
 
         `services` maps `Service.method` to the service's name in the recording; `date` is written
         into the recording. Raises AccelflowError for a function without successful requests, for a
-        service's name that is not printable or is given twice, and unless the server is running and
-        records.
+        date or service's name that is not allowed, for a name that is given twice, and unless the
+        server is running and records.
         """
     def stop(self, grace_s: float) -> int:
         """Stop the server after at most `grace_s` seconds, in which requests in progress may end.
@@ -1239,7 +1245,7 @@ def arcus_release(
     message, whether it is the message's last one, bytes, grant, release). The grant is the time in
     ps at which the segment took its tokens, and the release the time in ps at which it reaches the
     accelerator. Use `accelflow.arcus.release`. Raises AccelflowError for a value out of range, a
-    message that could never pass, and times that decrease.
+    message that could never pass, times that decrease, and more than 10,000,000 segments.
     """
 
 def arcus_parameters() -> str:
@@ -1731,7 +1737,7 @@ def recording_lacks(text: str) -> list[str]:
 def quantile_table(samples: list[float]) -> list[tuple[float, float]]:
     """Return quantiles of `samples` in the format of recordings: pairs (probability, value).
 
-    The table has the same mean as the samples.
+    The table has the same mean as the samples. It is empty without samples.
     """
 
 def parameters(tcp_cost_ns: float | None = None) -> str:
@@ -1744,7 +1750,8 @@ def parameters(tcp_cost_ns: float | None = None) -> str:
 def chip_read(text: str) -> str:
     """Read a chip file (TOML) and return its name, description and config (parameters), as JSON.
 
-    Raises AccelflowError for a text that is not a chip; its message begins with line and column.
+    Those that the text does not set are null or empty. Raises AccelflowError for a text that is not
+    a chip; its message begins with line and column.
     """
 
 def toml_place(text: str, keys: list[str | int]) -> tuple[int, int] | None:

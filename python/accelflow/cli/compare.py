@@ -91,8 +91,8 @@ _DEFAULT = simulation.Scenario()
 @click.option(
     "--profile",
     type=click.Choice(simulation.PROFILES),
-    help="Source of the costs: measured on this machine, or the paper's shares. Default: measured"
-    " for socialnetwork, paper for other workloads.",
+    help="Source of the costs: measured on this machine, or the paper's shares. Default: as a"
+    " workload's file states costs, measured for socialnetwork, else paper.",
 )
 @file_once(
     "--recording",
@@ -139,7 +139,8 @@ _DEFAULT = simulation.Scenario()
     "--rate",
     "rate_rps",
     type=float,
-    show_default=f"{simulation.PAPER_RATE_RPS:g}; serverless {simulation.SERVERLESS_RATE_RPS:g}",
+    show_default=f"{simulation.PAPER_RATE_RPS:g}; serverless {simulation.SERVERLESS_RATE_RPS:g};"
+    " as a workload's file states",
     help="Mean requests per second of the services that clients call. Services called only by"
     " other services do not count.",
 )
@@ -178,7 +179,7 @@ _DEFAULT = simulation.Scenario()
     metavar="NAME",
     help="Payload sizes: socialnetwork; fleet: sizes up to 64 KiB that Google's services compress;"
     " fleet_whole: all sizes that they compress; hypercompressbench: those of this benchmark."
-    " Default: socialnetwork for that workload, fleet for the others.",
+    " Default: socialnetwork for that workload, as a workload's file states sizes, else fleet.",
     shell_complete=offered.names(simulation.SIZES),
 )
 @click.option(
@@ -210,7 +211,8 @@ _DEFAULT = simulation.Scenario()
     type=float,
     default=_DEFAULT.slo_factor,
     show_default=True,
-    help="SLO of each service, as a multiple of its mean response time on an idle server.",
+    help="SLO of each service that states none, as a multiple of its mean response time on an idle"
+    " server.",
 )
 @click.option(
     "--seed", type=int, default=_DEFAULT.seed, show_default=True, help="Seed of all random numbers."
