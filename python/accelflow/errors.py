@@ -132,7 +132,7 @@ def refused(place: str, value: object, allowed: str = "", known: Iterable[str] =
     `place` is the setting, option or key as users write it, and `allowed` the clause that begins
     with ``must``. If the value is a name, `known` lists the allowed names. The text then asks ``did
     you mean ...?`` with similar names. Without `allowed`, the clause lists the names or, if there
-    are very many, states their number. Places and values of more than a few hundred characters are
+    are many, states their number. Places and values of more than a few hundred characters are
     cut. An example is ``raise refused("service", "Logn", known=services)``.
     """
     shown = fspath(value) if isinstance(value, PathLike) else value

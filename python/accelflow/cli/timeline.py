@@ -194,8 +194,8 @@ def timeline() -> None:
 def draw_spans(files: tuple[Path, ...], kind: str, out: Path, **shown_options: Any) -> None:
     """Draw spans of a live server, or of `accelflow compare --spans`.
 
-    The first request shown begins at 0, as in a timeline of a simulation. To compare both, join
-    them with `cat simulated.pftrace measured.pftrace`.
+    The first request shown begins at 0; in a timeline of a simulation, 0 is the simulation's start.
+    To compare both, join them with `cat simulated.pftrace measured.pftrace`.
     """
     shown = Shown(**shown_options)
     shown.check()

@@ -15,7 +15,8 @@ class Estimate:
 
     `mean` is the value over all replications. `half_width` is half of its 95 % confidence interval:
     None for a single replication, and 0 for a value that is computed rather than simulated.
-    `values` are the values of the single replications, in the order of their seeds.
+    `values` are the values of the single replications, in the order of their seeds; replications
+    that have no value of their own, as in a search, are left out.
     """
 
     mean: float
