@@ -146,6 +146,7 @@ def test_damaged_results_are_named(tmp_path: Path, capfd: pytest.CaptureFixture[
     damaged = min((out / UNFINISHED).iterdir())
     damaged.write_bytes(damaged.read_bytes()[:100])
     assert run(program, command) == 1
-    assert f"{damaged}: is damaged; delete it to repeat the simulation" in capfd.readouterr().err
+    refused = f"{damaged}: is damaged or cannot be read; delete it to repeat the simulation"
+    assert refused in capfd.readouterr().err
     damaged.unlink()
     assert run(program, command) == 0

@@ -55,7 +55,8 @@ class KeptRuns:
         """Return the saved results of `scenario` with `settings`, or None if the folder has none.
 
         `settings` are all inputs that determine results besides the scenario. In the results,
-        response times are numpy arrays. Raises AccelflowError for a damaged file.
+        response times are numpy arrays. Raises AccelflowError for a file that is damaged or cannot be
+        read.
         """
         import numpy as np  # noqa: PLC0415 (slow to load)
 
@@ -71,7 +72,8 @@ class KeptRuns:
             return None
         except (OSError, EOFError, ValueError, KeyError, zipfile.BadZipFile) as error:
             raise AccelflowError(
-                f"{file}: is damaged; delete it to repeat the simulation whose results it had"
+                f"{file}: is damaged or cannot be read; delete it to repeat the simulation whose"
+                " results it had"
             ) from error
         return found
 

@@ -76,7 +76,8 @@ _FILE: Final = click.Path(path_type=Path, dir_okay=False)
     "directory",
     type=WRITTEN_FOLDER,
     metavar="DIR",
-    help="Write pictures of the results into DIR: breakdown, sensitivity, heat map, granularity.",
+    help="Write pictures of the results into DIR: breakdown, sensitivity, heat map, granularity"
+    " and, if FILE has any, alternatives.",
 )
 @click.option(
     "--sensitivity",

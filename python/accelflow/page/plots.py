@@ -236,11 +236,11 @@ def lines(  # noqa: PLR0913 (options, by name)
     """Return the Vega-Lite specification of a plot with a line for each of `names`.
 
     The plot's data has the lines' points, with the columns ``name``, ``x`` and ``y``. Lines differ
-    in colour and dashes. `x` and `y` are Vega-Lite encodings without field and type. `cursor` is
-    the name of a parameter: a horizontal line is drawn where y equals the parameter's value, with a
-    dot on each of the lines. A dashed horizontal line is at the largest value of the column
-    `limit`. `points` marks each value. With `steps`, a value holds until the next. `parameters`
-    maps the columns that controls filter by to their initial values.
+    in colour and dashes. `x` and `y` are Vega-Lite encodings with a ``title`` and without field and
+    type. `cursor` is the name of a parameter: a horizontal line is drawn where y equals the
+    parameter's value, with a dot on each of the lines. A dashed horizontal line is at the largest
+    value of the column called `limit`. `points` marks each value. With `steps`, a value holds until
+    the next. `parameters` maps the columns that controls filter by to their initial values.
     """
     held = {"interpolate": "step-after", "strokeWidth": 1.5} if steps else {"strokeWidth": 2}
     dashes = [_DASHES[place % len(_DASHES)] for place in range(len(names))]

@@ -119,8 +119,8 @@ _MEDIUM: Final = Budget(
     name="medium", requests=3_000, replications=6, rate_step=1.02, most_requests=24_000
 )
 
-#: The budgets by name: `full` for results to keep, with P99s that are known within 2 %, `medium`
-#: for figures that are known within 10 %, `quick` for a first look, `ci` for tests.
+#: The budgets by name: `full` for results to keep, which aims at P99s within 2 %, `medium`, which
+#: aims at figures within 10 % of the paper's, `quick` for a first look, `ci` for tests.
 BUDGETS: Mapping[str, Budget] = {
     known.name: known
     for known in (

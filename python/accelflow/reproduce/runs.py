@@ -95,8 +95,9 @@ class Runner:
         With `whole`, results keep all response times; percentiles over more than ten seeds need
         them. Otherwise results keep only the longest
         (:func:`accelflow.reproduce.pooling.tail_share`). If a simulation fails, the others are
-        stopped and its exception is raised. Raises AccelflowError for saved results that are
-        damaged, and OSError if results cannot be saved.
+        stopped and its exception is raised; the runner then cannot simulate again. Raises
+        AccelflowError for saved results that are damaged or cannot be read, and OSError if results
+        cannot be saved.
         """
         new = {_key(experiment, whole): experiment for experiment in wanted}
         new = {key: experiment for key, experiment in new.items() if key not in self._known}

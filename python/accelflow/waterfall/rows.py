@@ -35,7 +35,7 @@ class Piece:
         return self.until_ns - self.from_ns
 
 
-#: Half a picosecond, the unit of simulated time.
+#: Half a picosecond. Simulated time is in whole picoseconds.
 _ROUNDING_NS: Final = 0.0005
 
 
