@@ -261,7 +261,8 @@ def test_a_damaged_run_is_named(tmp_path: Path, clock: Clock):
     accelflow.compare(**asked, time_limit_s=60, on_round=stop)
     file = next((tmp_path / "kept").iterdir())
     file.write_bytes(file.read_bytes()[:50])
-    with pytest.raises(AccelflowError, match=f"{file.name}: is damaged or cannot be read; delete it"):
+    refused = f"{file.name}: is damaged or cannot be read; delete it"
+    with pytest.raises(AccelflowError, match=refused):
         accelflow.compare(**asked)
 
 

@@ -55,8 +55,8 @@ class KeptRuns:
         """Return the saved results of `scenario` with `settings`, or None if the folder has none.
 
         `settings` are all inputs that determine results besides the scenario. In the results,
-        response times are numpy arrays. Raises AccelflowError for a file that is damaged or cannot be
-        read.
+        response times are numpy arrays. Raises AccelflowError for a file that is damaged or cannot
+        be read.
         """
         import numpy as np  # noqa: PLC0415 (slow to load)
 
