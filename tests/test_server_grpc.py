@@ -270,10 +270,22 @@ def test_grpcurl_is_answered(interface: Path, certificate: tuple[Path, Path], tl
         assert "9223372036854775808 is 100 % too much ü" in err
         assert ask("Unhandled", {})[0] == 64 + 12
         assert ask("Slow", {"firstNumber": "60000"}, "-max-time", "0.2")[0] == 64 + 4
-        # There is no reflection service, and grpcurl says so.
+        # Reflection is off, and grpcurl says so.
         done = grpcurl(*where[: 2 if tls else 1], f"localhost:{server.port}", "list")
         assert done.returncode != 0
         assert "reflection" in done.stderr
+
+
+def test_grpcurl_needs_no_interface_with_reflection(interface: Path) -> None:
+    with shop(interface, observability=Observability(reflection=True)) as server:
+        address = f"127.0.0.1:{server.port}"
+        done = grpcurl("-plaintext", address, "list", "shop.v1.Shop")
+        assert "shop.v1.Shop.Add" in done.stdout.splitlines(), done.stderr
+        done = grpcurl("-plaintext", address, "describe", "shop.v1.Shop.Add")
+        assert "rpc Add (" in done.stdout, done.stderr
+        message = json.dumps({"firstNumber": "40", "secondNumber": "2"})
+        done = grpcurl("-plaintext", "-d", message, address, "shop.v1.Shop/Add")
+        assert json.loads(done.stdout or "null") == {"sum": "42"}, done.stderr
 
 
 @pytest.mark.parametrize("wrong", ["authority", "name", "plain"])

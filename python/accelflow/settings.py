@@ -265,12 +265,15 @@ class Observability:
     ``accelflow.server`` has the details under that id: at level ERROR, or INFO if the request is
     wrong. With `verbose_errors`, clients receive the details: texts of exceptions, traces and
     steps, and the names of known functions.
+
+    With `reflection`, gRPC clients such as grpcurl can ask the server for its interface.
     """
 
     record: bool = False
     telemetry: Telemetry | None = None
     admin: str | None = None
     verbose_errors: bool = False
+    reflection: bool = False
 
     def __post_init__(self) -> None:
         """Raise InputError for a value of another type."""
@@ -278,3 +281,4 @@ class Observability:
         instance_of("telemetry", self.telemetry, (Telemetry, NoneType), "a Telemetry or None")
         instance_of("admin", self.admin, (str, NoneType), "an address such as 127.0.0.1:9100")
         instance_of("verbose_errors", self.verbose_errors, (bool,), "True or False")
+        instance_of("reflection", self.reflection, (bool,), "True or False")

@@ -1,5 +1,4 @@
-//! The plan of a simulation: services, and the payload values (facts), costs and sizes of their
-//! chains.
+//! The plan of a simulation: services, and the facts, costs and sizes of their chains.
 
 mod application;
 mod calls;
@@ -244,8 +243,8 @@ impl Plan {
     }
 
     /// Returns the plan in which each request has the facts (payload values that branches test) of
-    /// a request that is drawn from the service's recorded requests in `profile`. The profile must
-    /// have the services of the plan, in the same order.
+    /// a request that is drawn from the service's recorded requests in `profile`, whose services are
+    /// the plan's, in the same order.
     ///
     /// # Errors
     /// [`RecordingError::NoRequests`] for a service without recorded requests,
@@ -387,9 +386,9 @@ impl ChainPlan {
         }
     }
 
-    /// Returns the size of the message of this chain's trace number `trace` (counted from 0) in one
-    /// request; from trace 7 on, all traces have the same size. `request` is the sequence number of
-    /// the request, and `seed` the random seed. The size depends only on the arguments.
+    /// Returns the size of the message of this chain's trace number `trace` (from 0; all have the same
+    /// size from 7 on) in one request, of the sequence number `request`, with the random seed `seed`.
+    /// The size depends only on the arguments.
     pub fn message(&self, trace: u16, seed: u64, request: u64) -> MessageSize {
         let trace = trace.min(Self::MESSAGES - 1);
         let (distribution, mean) = &self.messages[usize::from(trace)];
@@ -444,8 +443,8 @@ impl ChainPlan {
     ///
     /// The size of `message` is the size before compression; payloads between Cmp (compression) and
     /// Dcmp are smaller. Recorded payload sizes are scaled by the ratio of the message's size to
-    /// the mean size. The core time depends on the same ratio, not on compression. If the core time
-    /// is drawn for each request, it is the mean here, and [`ChainPlan::cost`] draws it.
+    /// the mean size. The core time depends on the same ratio, not on compression; if requests draw
+    /// it, it is the mean here, and [`ChainPlan::cost`] draws it.
     pub fn operation(
         &self,
         trace: AtmAddress,
@@ -458,8 +457,7 @@ impl ChainPlan {
         Some(plan.as_ref()?.on(accel, message, form))
     }
 
-    /// The same, with the cost drawn for a request, whose seed and number `request` returns. It is
-    /// a function of the arguments alone.
+    /// The same, with the cost drawn for the request whose seed and number `request` returns.
     #[inline(always)]
     pub(crate) fn operation_of(
         &self,

@@ -12,6 +12,7 @@ mod json;
 mod keys;
 mod read;
 mod record;
+mod reflect;
 mod scan;
 mod schema;
 mod shape;

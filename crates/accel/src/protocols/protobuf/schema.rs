@@ -83,7 +83,7 @@ impl Method {
 
 /// The services of a `.proto` file and of the files that it imports.
 pub struct Schema {
-    pool: DescriptorPool,
+    pub(super) pool: DescriptorPool,
     methods: Vec<Method>,
     by_path: BTreeMap<Arc<str>, MethodId>,
 }

@@ -150,6 +150,7 @@ struct PyObservability {
     telemetry: Option<PyTelemetry>,
     admin: Option<String>,
     verbose_errors: bool,
+    reflection: bool,
 }
 
 /// All settings of a server except its interface (`accelflow.server`).
@@ -189,6 +190,7 @@ impl PySettings {
             handler_threads: self.execution.handler_threads,
             overwrites_freed_memory: self.execution.overwrites_freed_memory,
             verbose_errors: self.observability.verbose_errors,
+            reflection: self.observability.reflection,
             errors_to_caller: self.errors_to_caller,
             rpc: operations::rpc_processor(&self.execution.rpc)?,
             ..Config::default()

@@ -64,6 +64,14 @@ pub(super) const CONFIG: &[ConfigRow] = &[
         set: |config, value| config.verbose_errors = value != 0.0,
     },
     ConfigRow {
+        parameter: switch(
+            "reflection",
+            "An interface may be confidential; clients usually have its file.",
+        ),
+        get: |config| is_on(config.reflection),
+        set: |config, value| config.reflection = value != 0.0,
+    },
+    ConfigRow {
         parameter: Parameter {
             provenance: Provenance::Paper,
             source: "AccelFlow, section IV.B: error subtraces of T6, T7 and T10",

@@ -11,14 +11,16 @@ use accelflow_accel::Limits;
 use accelflow_accel::tls::{ContentType, TlsSession};
 use accelflow_runtime::{Conversation, Message, Terms};
 use bytes::Bytes;
-use h2::Reason;
-use h2::server::{self, Connection};
+use h2::server::{self, Connection, SendResponse};
+use h2::{Reason, RecvStream};
+use http::Request;
 use tokio::runtime::{self, Runtime};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::LocalSet;
 use tokio::time::{interval, sleep_until, timeout};
 
 use super::account::Account;
+use super::builtin;
 use super::gateway::Gateway;
 use super::stream::Streams;
 use crate::config::Config;
@@ -171,6 +173,8 @@ impl Setup<'_> {
             incoming: Semaphore::new(budget.min(Semaphore::MAX_PERMITS)),
             room: Room::new(shared.config.max_unsent_bytes),
             sizes: gateway.sizes.clone(),
+            stop: gateway.stopping(),
+            reflecting: Semaphore::new(1),
         })
     }
 }
@@ -290,10 +294,7 @@ impl Driver<'_> {
             let farewell = self.farewell_ends();
             tokio::select! {
                 accepted = self.connection.accept() => match accepted {
-                    Some(Ok((request, respond))) => {
-                        let streams = self.streams.clone();
-                        tokio::task::spawn_local(streams.serve(request, respond));
-                    }
+                    Some(Ok((request, respond))) => self.serve(request, respond),
                     Some(Err(error)) => return Err(self.end(failed(error))),
                     None => return Err(self.end(Close::Done)),
                 },
@@ -316,6 +317,17 @@ impl Driver<'_> {
                 return Err(Close::Flood);
             }
         }
+    }
+
+    /// Begins to serve a request.
+    fn serve(&self, request: Request<RecvStream>, respond: SendResponse<Bytes>) {
+        let (streams, path) = (self.streams.clone(), request.uri().path());
+        match builtin::find(path, &streams.schema, self.config.reflection) {
+            Some(method) => {
+                tokio::task::spawn_local(builtin::serve(streams, method, request, respond))
+            }
+            None => tokio::task::spawn_local(streams.serve(request, respond)),
+        };
     }
 
     /// Returns the reason of the connection's end. A flood takes precedence over `close`, since

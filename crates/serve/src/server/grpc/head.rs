@@ -51,14 +51,7 @@ impl From<Status> for Refusal {
 
 impl Head {
     pub(crate) fn read(schema: &Schema, parts: &Parts) -> Result<Head, Refusal> {
-        if parts.method != Verb::POST {
-            let status = StatusCode::METHOD_NOT_ALLOWED;
-            return Err(Refusal::Http(status, "http_method"));
-        }
-        if !is_grpc(&parts.headers) {
-            let status = StatusCode::UNSUPPORTED_MEDIA_TYPE;
-            return Err(Refusal::Http(status, "content_type"));
-        }
+        check_is_grpc(parts)?;
         let path = parts.uri.path();
         let (id, method) = find(schema, path)?;
         let codec = encoding(&parts.headers)?;
@@ -92,6 +85,19 @@ impl Head {
             metadata,
         })
     }
+}
+
+/// Checks that a request is one of gRPC.
+pub(super) fn check_is_grpc(parts: &Parts) -> Result<(), Refusal> {
+    if parts.method != Verb::POST {
+        let status = StatusCode::METHOD_NOT_ALLOWED;
+        return Err(Refusal::Http(status, "http_method"));
+    }
+    if !is_grpc(&parts.headers) {
+        let status = StatusCode::UNSUPPORTED_MEDIA_TYPE;
+        return Err(Refusal::Http(status, "content_type"));
+    }
+    Ok(())
 }
 
 fn find<'s>(schema: &'s Schema, path: &str) -> Result<(MethodId, &'s Method), Status> {

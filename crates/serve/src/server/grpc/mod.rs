@@ -2,6 +2,7 @@
 //! responses back.
 
 pub(crate) mod account;
+mod builtin;
 mod caller;
 pub(crate) mod connection;
 pub(crate) mod fair;

@@ -68,7 +68,8 @@ impl Trailers {
     }
 }
 
-fn headers() -> Response<()> {
+/// The headers before all messages of a response.
+pub(super) fn headers() -> Response<()> {
     let mut response = Response::new(());
     *response.status_mut() = StatusCode::OK;
     let headers = response.headers_mut();
@@ -112,9 +113,7 @@ pub(super) fn send_status(
     added: &ResponseMetadata,
 ) -> Option<String> {
     let mut response = headers();
-    let mut of_status = HeaderMap::new();
-    of_status.insert("grpc-status", status.code.header());
-    of_status.insert("grpc-message", message_header(&status.message));
+    let of_status = status_trailers(status);
     // Without initial metadata, one block of headers is the whole response.
     let before = HTTP_STATUS + size_of(response.headers());
     let has_initial = added.write_initial(response.headers_mut());
@@ -129,4 +128,12 @@ pub(super) fn send_status(
         let _ = stream.send_trailers(headers);
     }
     dropped
+}
+
+/// The code and the message of a status.
+pub(super) fn status_trailers(status: &Status) -> HeaderMap {
+    let mut trailers = HeaderMap::new();
+    trailers.insert("grpc-status", status.code.header());
+    trailers.insert("grpc-message", message_header(&status.message));
+    trailers
 }

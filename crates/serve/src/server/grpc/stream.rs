@@ -16,7 +16,7 @@ use bytes::Bytes;
 use h2::server::SendResponse;
 use h2::{Reason, RecvStream};
 use http::{Request, Response};
-use tokio::sync::{Semaphore, SemaphorePermit, oneshot};
+use tokio::sync::{Semaphore, SemaphorePermit, oneshot, watch};
 use tokio::time::{sleep_until, timeout};
 
 use super::account::{Account, Answered};
@@ -55,13 +55,17 @@ pub(crate) struct Streams {
     /// Memory for responses that are being produced or sent.
     pub(crate) room: Arc<Room>,
     pub(crate) sizes: Arc<Sizes>,
+    /// Turns true when the server stops.
+    pub(crate) stop: watch::Receiver<bool>,
+    /// A semaphore with one permit, for a response of the server's reflection.
+    pub(crate) reflecting: Semaphore,
 }
 
 /// Counts a request as active while it lives. Without active requests, the connection is idle.
-struct Active<'s>(&'s Streams);
+pub(super) struct Active<'s>(&'s Streams);
 
 impl<'s> Active<'s> {
-    fn begin(streams: &'s Streams) -> Active<'s> {
+    pub(super) fn begin(streams: &'s Streams) -> Active<'s> {
         streams.activity.begin();
         streams.place.works();
         Active(streams)
@@ -110,10 +114,10 @@ impl Drop for AbandonOnDrop {
 }
 
 /// Counts a request by its result. If it is dropped before it has one, its connection has ended.
-struct Counting<'s> {
-    metrics: &'s Metrics,
-    function: &'s str,
-    result: &'static str,
+pub(super) struct Counting<'s> {
+    pub(super) metrics: &'s Metrics,
+    pub(super) function: &'s str,
+    pub(super) result: &'static str,
 }
 
 impl Drop for Counting<'_> {
@@ -132,7 +136,7 @@ enum End {
     Reset,
 }
 
-fn stopping() -> Status {
+pub(super) fn stopping() -> Status {
     Status::new(Code::Unavailable, "stopping", "the server is stopping")
 }
 
@@ -153,20 +157,7 @@ impl Streams {
         let metrics = &self.shared.observers.metrics;
         let head = match Head::read(&self.schema, &parts) {
             Ok(head) => head,
-            Err(Refusal::Http(status, label)) => {
-                metrics.request("", label);
-                let mut response = Response::new(());
-                *response.status_mut() = status;
-                // Sending fails if the stream is gone.
-                let _ = respond.send_response(response, true);
-                return;
-            }
-            Err(Refusal::Grpc(status)) => {
-                metrics.request("", status.label);
-                let status = self.for_client(status, parts.uri.path());
-                send_status(&mut respond, &status, &ResponseMetadata::default());
-                return;
-            }
+            Err(refusal) => return self.refuse(refusal, parts.uri.path(), &mut respond),
         };
         let mut counting = Counting {
             metrics,
@@ -196,6 +187,25 @@ impl Streams {
                 self.frames.borrow_mut().answered();
             }
             End::Reset => {}
+        }
+    }
+
+    /// Answers a request that cannot be served.
+    pub(super) fn refuse(&self, refusal: Refusal, path: &str, respond: &mut SendResponse<Bytes>) {
+        let metrics = &self.shared.observers.metrics;
+        match refusal {
+            Refusal::Http(status, label) => {
+                metrics.request("", label);
+                let mut response = Response::new(());
+                *response.status_mut() = status;
+                // Sending fails if the stream is gone.
+                let _ = respond.send_response(response, true);
+            }
+            Refusal::Grpc(status) => {
+                metrics.request("", status.label);
+                let status = self.for_client(status, path);
+                send_status(respond, &status, &ResponseMetadata::default());
+            }
         }
     }
 
@@ -365,7 +375,7 @@ impl Streams {
     }
 
     /// Waits until the tenant's shaper admits a message of `bytes`.
-    async fn pass(&self, bytes: usize) -> Result<Passage, Status> {
+    pub(super) async fn pass(&self, bytes: usize) -> Result<Passage, Status> {
         match &self.shared.admission.tenants {
             None => Ok(Passage::default()),
             Some(tenants) => {

@@ -1,0 +1,198 @@
+//! The messages of a standard method's stream, which come and go as long as it is open.
+
+use std::future::poll_fn;
+use std::time::Duration;
+
+use accelflow_accel::grpc::PREFIX;
+use bytes::{Buf, BufMut, Bytes, BytesMut};
+use h2::server::SendResponse;
+use h2::{Reason, RecvStream, SendStream};
+use http::HeaderMap;
+use prost::Message;
+use tokio::time::timeout;
+
+use crate::server::grpc::send::{headers, send_status, status_trailers};
+use crate::server::grpc::status::Status;
+use crate::transport::grpc::code::Code;
+use crate::transport::grpc::message::send_all;
+use crate::transport::grpc::response::ResponseMetadata;
+
+/// The most bytes of a request: a name, or a few.
+const MAX_REQUEST: usize = 4 << 10;
+
+/// Why a stream ends before its method is done.
+pub(super) enum Stop {
+    /// The server ends it with this status.
+    With(Status),
+    /// The client has ended it, or does not read.
+    Gone,
+}
+
+impl From<Status> for Stop {
+    fn from(status: Status) -> Stop {
+        Stop::With(status)
+    }
+}
+
+/// Both directions of a stream.
+pub(super) struct Exchange {
+    body: RecvStream,
+    /// What has come of the next messages.
+    received: BytesMut,
+    respond: SendResponse<Bytes>,
+    /// The responses, once the first has been sent.
+    stream: Option<SendStream<Bytes>>,
+    patience: Duration,
+}
+
+impl Exchange {
+    pub(super) fn new(
+        body: RecvStream,
+        respond: SendResponse<Bytes>,
+        patience: Duration,
+    ) -> Exchange {
+        Exchange {
+            body,
+            received: BytesMut::new(),
+            respond,
+            stream: None,
+            patience,
+        }
+    }
+
+    /// Waits for the next request. `None` if the client has sent its last.
+    pub(super) async fn next<M: Message + Default>(&mut self) -> Result<Option<M>, Stop> {
+        loop {
+            if let Some(message) = self.take()? {
+                let message = M::decode(message).map_err(|error| {
+                    Status::new(
+                        Code::Internal,
+                        "bad_message",
+                        format!("the request: {error}"),
+                    )
+                })?;
+                return Ok(Some(message));
+            }
+            match self.body.data().await {
+                None if self.received.is_empty() => return Ok(None),
+                None => {
+                    let why = "the stream ends within a message";
+                    return Err(Status::new(Code::Internal, "truncated", why).into());
+                }
+                Some(Err(_)) => return Err(Stop::Gone),
+                Some(Ok(chunk)) => {
+                    // Fails for a stream that has ended, where it does not matter.
+                    let _ = self.body.flow_control().release_capacity(chunk.len());
+                    self.received.extend_from_slice(&chunk);
+                }
+            }
+        }
+    }
+
+    /// Waits for the only request of a method.
+    pub(super) async fn only<M: Message + Default>(&mut self) -> Result<M, Stop> {
+        let unimplemented =
+            |label, why: &str| Stop::With(Status::new(Code::Unimplemented, label, why));
+        let why = "the method takes one message, but the request has none";
+        let message = self.next().await?;
+        let message = message.ok_or_else(|| unimplemented("truncated", why))?;
+        match self.next::<M>().await? {
+            None => Ok(message),
+            Some(_) => {
+                let why = "the method takes one message, but the request has more";
+                Err(unimplemented("trailing_bytes", why))
+            }
+        }
+    }
+
+    /// Takes the next message from what has come, if it is complete.
+    fn take(&mut self) -> Result<Option<Bytes>, Status> {
+        let Some([flag, length @ ..]) = self.received.first_chunk::<PREFIX>() else {
+            return Ok(None);
+        };
+        if *flag != 0 {
+            let why = "messages of this method must not be compressed";
+            return Err(Status::new(Code::Unimplemented, "unknown_codec", why));
+        }
+        let length = usize::try_from(u32::from_be_bytes(*length)).unwrap_or(usize::MAX);
+        if length > MAX_REQUEST {
+            let why = format!("the message = {length} bytes: must be at most {MAX_REQUEST}");
+            return Err(Status::new(Code::ResourceExhausted, "too_large", why));
+        }
+        if self.received.len() < PREFIX + length {
+            return Ok(None);
+        }
+        self.received.advance(PREFIX);
+        Ok(Some(self.received.split_to(length).freeze()))
+    }
+
+    /// Sends a response.
+    pub(super) async fn send(&mut self, message: &impl Message) -> Result<(), Stop> {
+        let length = message.encoded_len();
+        let prefix = u32::try_from(length).map_err(|_| {
+            let why = format!("the response = {length} bytes: too long for a message");
+            Status::new(Code::ResourceExhausted, "too_large", why)
+        })?;
+        let mut bytes = BytesMut::with_capacity(PREFIX + length);
+        bytes.put_u8(0);
+        bytes.put_u32(prefix);
+        bytes.put(message.encode_to_vec().as_slice());
+        let (patience, stream) = (self.patience, self.open()?);
+        match timeout(patience, send_all(stream, bytes.freeze(), false)).await {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(_)) => Err(Stop::Gone),
+            Err(_) => {
+                stream.send_reset(Reason::CANCEL);
+                Err(Stop::Gone)
+            }
+        }
+    }
+
+    /// Waits until the client ends the stream.
+    pub(super) async fn gone(&mut self) {
+        let Exchange {
+            respond, stream, ..
+        } = self;
+        let _ = match stream {
+            Some(stream) => poll_fn(|cx| stream.poll_reset(cx)).await,
+            None => poll_fn(|cx| respond.poll_reset(cx)).await,
+        };
+    }
+
+    fn open(&mut self) -> Result<&mut SendStream<Bytes>, Stop> {
+        if self.stream.is_none() {
+            let opened = self.respond.send_response(headers(), false);
+            self.stream = Some(opened.map_err(|_| Stop::Gone)?);
+        }
+        self.stream.as_mut().ok_or(Stop::Gone)
+    }
+
+    /// Ends the stream. Returns the result for the metrics.
+    pub(super) fn finish(mut self, done: Result<(), Stop>) -> &'static str {
+        let status = match done {
+            Ok(()) => None,
+            Err(Stop::Gone) => return "cancelled",
+            Err(Stop::With(status)) => Some(status),
+        };
+        let result = status.as_ref().map_or("ok", |status| status.label);
+        match (status, &mut self.stream) {
+            (Some(status), None) => {
+                send_status(&mut self.respond, &status, &ResponseMetadata::default());
+            }
+            (status, _) => {
+                let trailers = status.as_ref().map_or_else(ok, status_trailers);
+                // Sending fails if the stream is gone.
+                if let Ok(stream) = self.open() {
+                    let _ = stream.send_trailers(trailers);
+                }
+            }
+        }
+        result
+    }
+}
+
+fn ok() -> HeaderMap {
+    let mut trailers = HeaderMap::new();
+    trailers.insert("grpc-status", Code::Ok.header());
+    trailers
+}

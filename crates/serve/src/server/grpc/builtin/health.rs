@@ -1,0 +1,86 @@
+//! gRPC's health checking protocol: whether a service is served, which load balancers and Kubernetes ask.
+
+use prost::Message;
+
+use super::exchange::{Exchange, Stop};
+use crate::server::grpc::status::Status;
+use crate::server::grpc::stream::{Active, Streams, stopping};
+use crate::transport::grpc::code::Code;
+
+/// `grpc.health.v1.HealthCheckRequest`.
+#[derive(Clone, PartialEq, Message)]
+struct Asked {
+    /// The full name of a service; empty for the server as a whole.
+    #[prost(string, tag = "1")]
+    service: String,
+}
+
+/// `grpc.health.v1.HealthCheckResponse`.
+#[derive(Clone, PartialEq, Message)]
+struct Health {
+    #[prost(enumeration = "Serving", tag = "1")]
+    status: i32,
+}
+
+/// `grpc.health.v1.HealthCheckResponse.ServingStatus`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, prost::Enumeration)]
+#[repr(i32)]
+enum Serving {
+    Unknown = 0,
+    Serving = 1,
+    NotServing = 2,
+    ServiceUnknown = 3,
+}
+
+pub(super) async fn check(streams: &Streams, exchange: &mut Exchange) -> Result<(), Stop> {
+    let asked: Asked = exchange.only().await?;
+    let _active = Active::begin(streams);
+    streams.pass(asked.encoded_len()).await?;
+    if !serves(streams, &asked.service) {
+        let why = format!("service = '{}': unknown", asked.service.escape_default());
+        return Err(Status::new(Code::NotFound, "unknown_service", why).into());
+    }
+    let health = health(*streams.stop.borrow());
+    exchange.send(&health).await
+}
+
+/// Tells the health of a service until the client has enough, or the server stops.
+pub(super) async fn watch(streams: &Streams, exchange: &mut Exchange) -> Result<(), Stop> {
+    let asked: Asked = exchange.only().await?;
+    streams.pass(asked.encoded_len()).await?;
+    let known = serves(streams, &asked.service);
+    let mut stop = streams.stop.clone();
+    let is_stopping = *stop.borrow_and_update();
+    let now = match known {
+        true => health(is_stopping),
+        false => of(Serving::ServiceUnknown),
+    };
+    exchange.send(&now).await?;
+    if !is_stopping {
+        tokio::select! {
+            () = exchange.gone() => return Err(Stop::Gone),
+            _ = stop.changed() => {}
+        }
+        if known {
+            exchange.send(&health(true)).await?;
+        }
+    }
+    Err(stopping().into())
+}
+
+fn serves(streams: &Streams, service: &str) -> bool {
+    service.is_empty() || streams.schema.services().any(|known| known == service)
+}
+
+fn health(is_stopping: bool) -> Health {
+    of(match is_stopping {
+        true => Serving::NotServing,
+        false => Serving::Serving,
+    })
+}
+
+fn of(status: Serving) -> Health {
+    Health {
+        status: status.into(),
+    }
+}

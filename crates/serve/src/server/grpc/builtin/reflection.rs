@@ -1,0 +1,186 @@
+//! gRPC's server reflection: the server's interface, for clients such as grpcurl that have no `.proto` file.
+
+use std::collections::BTreeSet;
+
+use accelflow_accel::protobuf::Schema;
+use prost::{Message, Oneof};
+
+use super::exchange::{Exchange, Stop};
+use crate::server::grpc::stream::{Active, Streams, stopping};
+use crate::transport::grpc::code::Code;
+
+/// `ServerReflectionRequest`, of both packages.
+#[derive(Clone, PartialEq, Message)]
+struct Asked {
+    #[prost(string, tag = "1")]
+    host: String,
+    #[prost(oneof = "Question", tags = "3, 4, 5, 6, 7")]
+    question: Option<Question>,
+}
+
+#[derive(Clone, PartialEq, Oneof)]
+enum Question {
+    /// A file, by its name.
+    #[prost(string, tag = "3")]
+    File(String),
+    /// The file that declares a symbol.
+    #[prost(string, tag = "4")]
+    Symbol(String),
+    /// The file that declares an extension.
+    #[prost(message, tag = "5")]
+    Extension(Extension),
+    /// The field numbers of all extensions of a message.
+    #[prost(string, tag = "6")]
+    ExtensionNumbers(String),
+    /// All services; the text has no meaning.
+    #[prost(string, tag = "7")]
+    Services(String),
+}
+
+/// `ExtensionRequest`.
+#[derive(Clone, PartialEq, Message)]
+struct Extension {
+    #[prost(string, tag = "1")]
+    message: String,
+    #[prost(int32, tag = "2")]
+    number: i32,
+}
+
+/// `ServerReflectionResponse`.
+#[derive(Clone, PartialEq, Message)]
+struct Told {
+    #[prost(string, tag = "1")]
+    host: String,
+    #[prost(message, optional, tag = "2")]
+    asked: Option<Asked>,
+    #[prost(oneof = "Answer", tags = "4, 5, 6, 7")]
+    answer: Option<Answer>,
+}
+
+#[derive(Clone, PartialEq, Oneof)]
+enum Answer {
+    #[prost(message, tag = "4")]
+    Files(Files),
+    #[prost(message, tag = "5")]
+    ExtensionNumbers(Numbers),
+    #[prost(message, tag = "6")]
+    Services(Services),
+    #[prost(message, tag = "7")]
+    Error(Failure),
+}
+
+/// `FileDescriptorResponse`.
+#[derive(Clone, PartialEq, Message)]
+struct Files {
+    /// Encoded `google.protobuf.FileDescriptorProto`s.
+    #[prost(bytes = "vec", repeated, tag = "1")]
+    files: Vec<Vec<u8>>,
+}
+
+/// `ExtensionNumberResponse`.
+#[derive(Clone, PartialEq, Message)]
+struct Numbers {
+    #[prost(string, tag = "1")]
+    message: String,
+    #[prost(int32, repeated, tag = "2")]
+    numbers: Vec<i32>,
+}
+
+/// `ListServiceResponse`.
+#[derive(Clone, PartialEq, Message)]
+struct Services {
+    #[prost(message, repeated, tag = "1")]
+    services: Vec<Service>,
+}
+
+/// `ServiceResponse`.
+#[derive(Clone, PartialEq, Message)]
+struct Service {
+    #[prost(string, tag = "1")]
+    name: String,
+}
+
+/// `ErrorResponse`.
+#[derive(Clone, PartialEq, Message)]
+struct Failure {
+    /// A status code of gRPC.
+    #[prost(int32, tag = "1")]
+    code: i32,
+    #[prost(string, tag = "2")]
+    message: String,
+}
+
+/// Answers questions about the interface, as long as the client has some.
+pub(super) async fn reflect(streams: &Streams, exchange: &mut Exchange) -> Result<(), Stop> {
+    let mut sent = BTreeSet::new();
+    while let Some(asked) = exchange.next::<Asked>().await? {
+        let _active = Active::begin(streams);
+        streams.pass(asked.encoded_len()).await?;
+        // One response at a time, since each may be as large as the interface.
+        let one = streams.reflecting.acquire().await;
+        let _one = one.map_err(|_| stopping())?;
+        let answer = answer(&streams.schema, asked.question.as_ref(), &mut sent);
+        let told = Told {
+            host: asked.host.clone(),
+            asked: Some(asked),
+            answer: Some(answer),
+        };
+        exchange.send(&told).await?;
+    }
+    Ok(())
+}
+
+/// The answer to a question. `sent` are the files that the stream has sent so far.
+fn answer(schema: &Schema, question: Option<&Question>, sent: &mut BTreeSet<String>) -> Answer {
+    let found = match question {
+        Some(Question::File(name)) => (schema.file_named(name), format!("file '{name}'")),
+        Some(Question::Symbol(name)) => (schema.file_of(name), format!("symbol '{name}'")),
+        Some(Question::Extension(Extension { message, number })) => (
+            schema.file_of_extension(message, *number),
+            format!("extension {number} of '{message}'"),
+        ),
+        Some(Question::ExtensionNumbers(message)) => {
+            return match schema.extension_numbers(message) {
+                Some(numbers) => Answer::ExtensionNumbers(Numbers {
+                    message: message.clone(),
+                    numbers,
+                }),
+                None => failure(Code::NotFound, format!("message '{message}': not found")),
+            };
+        }
+        Some(Question::Services(_)) => {
+            let services = schema.services().map(|name| Service { name });
+            return Answer::Services(Services {
+                services: services.collect(),
+            });
+        }
+        None => {
+            let why = "the request has no question that this server knows";
+            return failure(Code::Unimplemented, why.to_owned());
+        }
+    };
+    match found {
+        (None, what) => failure(Code::NotFound, format!("{what}: not found")),
+        (Some(file), _) => {
+            // The file itself even if it was sent before, then what it imports.
+            let (mut files, mut next) = (vec![file.encode_to_vec()], vec![file.clone()]);
+            sent.insert(file.name().to_owned());
+            while let Some(file) = next.pop() {
+                for import in file.dependencies() {
+                    if sent.insert(import.name().to_owned()) {
+                        files.push(import.encode_to_vec());
+                        next.push(import);
+                    }
+                }
+            }
+            Answer::Files(Files { files })
+        }
+    }
+}
+
+fn failure(code: Code, message: String) -> Answer {
+    Answer::Error(Failure {
+        code: code.number(),
+        message,
+    })
+}
