@@ -109,7 +109,7 @@ def test_all_files_are_read() -> None:
         ),
         ('["p99_us", "mean_us"]', '["p98_us"]', "60 known names, did you mean p99_us"),
         ("rate_rps = 1000.0", "rate_rps = 1000.0\npes = 3", "point[0]: key = 'pes': must be"),
-        ('label = "5"', 'label = "1"', "the point '1' appears more than once"),
+        ('label = "5"', 'label = "1"', "label = '1': given to several points"),
         (
             "p99_reduction.RELIEF",
             "p99_reduction.RELIVE",

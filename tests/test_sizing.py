@@ -382,7 +382,7 @@ def test_a_wrong_plan_is_refused_by_name(tmp_path: Path, change: str, message: s
         (lambda: sizing.Limits(utilization_ratio=5.0), r"limits.utilization_ratio = 5: must be"),
         (lambda: plan(rates_rps={"CPost": -1e5}), r"rates_rps.CPost = -1.*: must be a number"),
         (lambda: plan(rates_rps={}), r"rates_rps = .*: must be a table"),
-        (lambda: plan(relative_error={"Nope": 0.1}), r"an operation in relative_error = 'Nope'"),
+        (lambda: plan(relative_error={"Nope": 0.1}), r"operation of relative_error = 'Nope'"),
         (lambda: plan(server={"price": 3.0}), r"server = .*: must be an object of sizing.Server"),
         (lambda: plan(seeds=1), r"seeds = 1: must be a whole number from 2 to 100"),
     ],

@@ -25,8 +25,8 @@ impl Default for Priority {
 ///
 /// Every implementation guarantees three things: successive calls of `pop` never go back in time,
 /// simultaneous events have a documented total order, and the same calls give the same results.
-/// Implementations differ in the order of simultaneous events, which have no priorities in this
-/// trait. [`crate::Calendar`] and [`crate::Wheel`] deliver them in the order of scheduling,
+/// Events have no priorities. Implementations differ in the order of simultaneous events:
+/// [`crate::Calendar`] and [`crate::Wheel`] deliver them in the order of scheduling,
 /// [`crate::SlotQueue`] in the order of slots.
 ///
 /// A model that is generic over its queue can run on any implementation.

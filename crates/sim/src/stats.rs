@@ -434,8 +434,8 @@ pub struct Totals {
     /// The integral over time of the number of requests in the system, in requests times
     /// picoseconds.
     pub population_ps: u128,
-    /// The sum of the times that all requests were in the system, in picoseconds; requests without
-    /// a response count until they ended.
+    /// The sum of the times that all requests were in the system, in picoseconds; for a
+    /// request without a response, the time until it ended.
     pub latency_ps: u128,
     /// The sum of the breakdowns of all response times, in picoseconds. In a correct simulation, it
     /// equals `latency_ps` if every request had a response.

@@ -104,7 +104,7 @@ def _time_ns(tally: Tally, options: Options) -> float:
     """Return the time of all samples: the profile's if it states it, else from `cores`."""
     if tally.unit_ns is not None:
         if options.cores is not None:
-            allowed = "must be left out, since this profile states the time of its samples"
+            allowed = "must be left out, since the samples of this profile have times"
             raise refused("--cores", options.cores, allowed)
         if options.duration_s is not None and options.requests is not None:
             allowed = (

@@ -187,9 +187,8 @@ def dots(  # noqa: PLR0913 (options, by name)
 
     The plot's data has an entry for each dot, with the columns ``row``, ``name`` (which sets the
     colour) and ``value`` (the position on the x axis). `title` is the title of the x axis, which is
-    logarithmic with `log`, and in per cent with `share`. Ticks are drawn at the values of the
-    column called `limit`. `parameters` maps the columns that controls filter by to their initial
-    values.
+    logarithmic with `log`, and in per cent with `share`. `limit` is the column at whose values
+    ticks are drawn. `parameters` maps the columns that controls filter by to their initial values.
     """
     kind = {"type": "log", "nice": False, "padding": 10} if log else {"zero": True}
     axis: dict[str, Any] = {"format": ".0%"} if share else {}

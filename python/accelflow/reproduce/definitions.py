@@ -284,7 +284,7 @@ def _read(name: str, root: Section) -> Definition:
     labels = [point.label for point in points]
     repeated = next((label for label in labels if labels.count(label) > 1), None)
     if repeated is not None:
-        raise InputError(f"{root.place}: the point '{repeated}' appears more than once")
+        raise InputError(f"{root.place}: label = '{repeated}': given to several points")
     measures = tuple(root.strings("measures")) if kind != "static" else ()
     for measure in measures:
         check_measure(measure, f"{root.place}: measures")

@@ -310,7 +310,7 @@ def _check(plan: Plan) -> None:
     operations = (*accelerators(), *_kinds_of(plan), CUSTOM, "app")
     for name in plan.relative_error:
         if name not in operations:
-            raise refused("an operation in relative_error", name, known=operations)
+            raise refused("operation of relative_error", name, known=operations)
     _check_scenario(plan.scenario)
     check_power(plan.server, plan.chip)
 

@@ -4,8 +4,9 @@ Dask is an extra, ``pip install accelflow[cluster]``. SLURM needs ``accelflow[sl
 Kubernetes ``accelflow[kubernetes]``.
 
 The rows of a batch depend only on the batch, so that a batch may run anywhere and twice. The
-batches of a dead worker go to other workers. By default, a batch fails in Dask if four workers died
-while they ran it. The batch is then submitted again; its fifth such failure ends the study.
+batches of a dead worker go to other workers. By default, Dask gives a batch up when four workers
+have died while running it. The batch is then submitted again. The study ends when Dask has given up
+the same batch five times.
 A batch that takes far longer than the others is also given to a second worker, and the rows that
 arrive first count.
 """

@@ -1,4 +1,4 @@
-//! The traces of a server: the default traces, and custom traces in their place.
+//! The traces of a server: the default traces, some of which custom traces may replace.
 
 use std::sync::Arc;
 

@@ -116,8 +116,8 @@ impl Slo {
     }
 }
 
-/// The reason for the limit on the accelerator time that tenants may use or be promised: the
-/// allowed share of the capacity, or a promised latency.
+/// What limits the accelerator time that tenants may use or be promised: the allowed share of the
+/// capacity, or a promised latency.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Limit {
     /// The share of the capacity that the operator allows

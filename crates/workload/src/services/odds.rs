@@ -5,8 +5,8 @@ use accelflow_trace::{AtmAddress, Facts, Field, Image};
 
 use super::payload_facts::PayloadFacts;
 
-/// The probability that a payload field is 1 in a request. It can depend on the field's value on
-/// the most common path through the branches.
+/// The probability that a payload field is 1 in a request. It can differ for fields that are 1 and
+/// fields that are 0 on the most common path through the branches.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Odds {
     /// The probability, from 0 to 1, of the value 1 in a request, for a field that is 1 (or any

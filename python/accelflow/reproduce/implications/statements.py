@@ -39,10 +39,10 @@ class Statement:
 
 @cache
 def statements() -> Mapping[str, Statement]:
-    """Return the paper's printed figures that proofs use, by key.
+    """Return the numbers printed in the paper that proofs use, by their keys.
 
     They are in the order of ``statements.toml``. Raises InputError for a statement whose `row` is
-    not the key of a single number in ``paper-targets.toml``.
+    the key of no entry of ``paper-targets.toml``, or of one that is not a single number.
     """
     text = resources.files(_PACKAGE).joinpath("statements.toml").read_text(encoding="utf-8")
     return {key: _statement(key, content) for key, content in tomllib.loads(text).items()}

@@ -21,8 +21,8 @@ use accelflow_parameters::Refusal;
 
 use super::scenario::Scenario;
 
-/// Simulates requests of `scenario` on several hosts, each with the cycles per second of the
-/// scenario's host. A request calls kernels of all kinds, drawn at random in proportion to their
+/// Simulates requests of `scenario` on the hosts of `run` (or of the accelerator's queue), each with the
+/// cycles per second of the scenario's host. A request calls kernels of all kinds, drawn at random in proportion to their
 /// possible offloads per second. An accelerator of unknown acceleration works in no time, unless
 /// its queue states the time.
 ///
