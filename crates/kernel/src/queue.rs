@@ -25,7 +25,7 @@ impl Default for Priority {
 ///
 /// Every implementation guarantees three things: successive calls of `pop` never go back in time,
 /// simultaneous events have a documented total order, and the same calls give the same results.
-/// Events have no priorities. Implementations differ in the order of simultaneous events:
+/// This trait has no priorities. Implementations differ in the order of simultaneous events:
 /// [`crate::Calendar`] and [`crate::Wheel`] deliver them in the order of scheduling,
 /// [`crate::SlotQueue`] in the order of slots.
 ///

@@ -200,7 +200,7 @@ pub struct Arrival {
     pub job: Job,
 }
 
-/// A message that a run of a trace has sent: its sender, its kind and header, and its packets.
+/// A message that a run has sent: the trace that sent it, its kind and header, and its packets.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sent {
     /// The name of the trace that sent the message.

@@ -238,7 +238,10 @@ impl Kind {
             Kind::Chips => {
                 format!("a list of at most {MAX_CHIPS} chips, each {{name, config}}")
             }
-            Kind::ByService(of) => format!("a mapping from each service to {}", of.allowed()),
+            Kind::ByService(of) => format!(
+                "a mapping from names of services to values, each {}",
+                of.allowed()
+            ),
             Kind::Shaping => "a mapping from tenants to limits".to_owned(),
         }
     }

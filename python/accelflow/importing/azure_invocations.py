@@ -121,13 +121,16 @@ class Invocations:
         return max(self._last - self._first, 0) + 1
 
     def duration_ms(self, function: str, kind: str) -> float | None:
-        """Return the median or mean duration of `function` in ms.
+        """Return the median or mean duration of `function` in ms; None if there is none.
 
         `kind` is one of :data:`accelflow.importing.azure.DURATIONS`.
         """
-        durations = self._durations[function]
+        durations = self._durations.get(function)
+        if durations is None:
+            return None
         return durations.at(0.5) if kind == "median" else durations.mean
 
     def p99_ms(self, function: str) -> float | None:
-        """Return the 99th percentile of the durations of `function` in ms."""
-        return self._durations[function].at(0.99)
+        """Return the P99 of the durations of `function` in ms; None if there are none."""
+        durations = self._durations.get(function)
+        return None if durations is None else durations.at(0.99)

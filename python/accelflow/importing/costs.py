@@ -108,8 +108,7 @@ def _time_ns(tally: Tally, options: Options) -> float:
             raise refused("--cores", options.cores, allowed)
         if options.duration_s is not None and options.requests is not None:
             allowed = (
-                "must be left out with --requests, since this profile states the time of its"
-                " samples"
+                "must be left out with --requests, since the samples of this profile have times"
             )
             raise refused("--duration", options.duration_s, allowed)
         return tally.weights.total() * tally.unit_ns

@@ -1,5 +1,6 @@
-//! The path of a message from its sender to the arbiter: arrivals, ports, the host's software, the
-//! shaper.
+//! The path of a message from its sender to the arbiter: its arrival, its port if it comes from the
+//! network, and, depending on the mechanism, the host's shaping software, the hardware shaper or
+//! neither.
 
 use accelflow_shaping::{FlowId, Message, Segment};
 use accelflow_units::{Bytes, Time};

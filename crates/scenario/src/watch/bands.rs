@@ -11,7 +11,8 @@ use super::waterfall::Waterfall;
 /// A band: the requests to a service whose response times are between two percentiles.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Band {
-    /// The lower and the upper percentile, each from 0 to 100.
+    /// The percentiles of the response times between which the band's requests lie: the lower, then
+    /// the upper, each from 0 to 100.
     pub percentiles: (f64, f64),
     /// The number of requests in the band.
     pub requests: u64,

@@ -248,7 +248,7 @@ impl<'k> Solver<'k> {
         Refusal::new(
             "queue.utilisation",
             format!("{load:.4}"),
-            "must be below 1: the accelerator cannot keep up with its offloads",
+            "must be below 1: it follows from the offloads, and the accelerator cannot keep up with them",
         )
     }
 }

@@ -21,10 +21,11 @@ use accelflow_parameters::Refusal;
 
 use super::scenario::Scenario;
 
-/// Simulates requests of `scenario` on the hosts of `run` (or of the accelerator's queue), each with the
-/// cycles per second of the scenario's host. A request calls kernels of all kinds, drawn at random in proportion to their
-/// possible offloads per second. An accelerator of unknown acceleration works in no time, unless
-/// its queue states the time.
+/// Simulates requests of `scenario` on `run.hosts` hosts (or as many as the accelerator's queue
+/// states), each with the cycles per second of the scenario's host. A request makes
+/// `run.kernels_per_request` kernel calls. The kernel of each call is drawn at random, in proportion
+/// to the kernels' possible offloads per second. An accelerator of unknown acceleration works in no
+/// time, unless its queue states the time.
 ///
 /// # Errors
 /// [`Refusal`] for

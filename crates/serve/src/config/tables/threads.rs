@@ -122,7 +122,7 @@ pub(super) const STEERING: &[Row<Steering>] = &[
         parameter: Parameter {
             provenance: Provenance::Paper,
             source: "Cerebros, section 4.3",
-            ..count("function_map_depth", "messages", (1.0, MOST), 1.0, "")
+            ..count("function_map_depth", "functions", (1.0, MOST), 1.0, "")
         },
         get: |steering| steering.function_map_depth as f64,
         set: |steering, value| steering.function_map_depth = value as usize,

@@ -86,7 +86,7 @@ pub(crate) struct Cursor {
     pub chain: u16,
     /// The address of the first word of the trace.
     pub trace: AtmAddress,
-    /// The address of the word that is being read.
+    /// The address of the trace's word in which this position is.
     pub word: AtmAddress,
     /// The position within `word` from which the trace is read next.
     pub mark: PositionMark,
