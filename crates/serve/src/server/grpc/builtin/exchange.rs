@@ -129,14 +129,16 @@ impl Exchange {
     /// Sends a response.
     pub(super) async fn send(&mut self, message: &impl Message) -> Result<(), Stop> {
         let length = message.encoded_len();
-        let prefix = u32::try_from(length).map_err(|_| {
+        let too_long = |_| {
             let why = format!("the response = {length} bytes: too long for a message");
             Status::new(Code::ResourceExhausted, "too_large", why)
-        })?;
+        };
+        let prefix = u32::try_from(length).map_err(too_long)?;
         let mut bytes = BytesMut::with_capacity(PREFIX + length);
         bytes.put_u8(0);
         bytes.put_u32(prefix);
-        bytes.put(message.encode_to_vec().as_slice());
+        let written = message.encode(&mut bytes);
+        written.map_err(|error| Status::new(Code::Internal, "bad_result", error))?;
         let (patience, stream) = (self.patience, self.open()?);
         match timeout(patience, send_all(stream, bytes.freeze(), false)).await {
             Ok(Ok(())) => Ok(()),
