@@ -18,14 +18,14 @@ struct Asked {
 /// `grpc.health.v1.HealthCheckResponse`.
 #[derive(Clone, PartialEq, Message)]
 struct Health {
-    #[prost(enumeration = "Serving", tag = "1")]
+    #[prost(enumeration = "State", tag = "1")]
     status: i32,
 }
 
 /// `grpc.health.v1.HealthCheckResponse.ServingStatus`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, prost::Enumeration)]
 #[repr(i32)]
-enum Serving {
+enum State {
     Unknown = 0,
     Serving = 1,
     NotServing = 2,
@@ -53,7 +53,7 @@ pub(super) async fn watch(streams: &Streams, exchange: &mut Exchange) -> Result<
     let is_stopping = *stop.borrow_and_update();
     let now = match known {
         true => health(is_stopping),
-        false => of(Serving::ServiceUnknown),
+        false => of(State::ServiceUnknown),
     };
     exchange.send(&now).await?;
     if !is_stopping {
@@ -74,12 +74,12 @@ fn serves(streams: &Streams, service: &str) -> bool {
 
 fn health(is_stopping: bool) -> Health {
     of(match is_stopping {
-        true => Serving::NotServing,
-        false => Serving::Serving,
+        true => State::NotServing,
+        false => State::Serving,
     })
 }
 
-fn of(status: Serving) -> Health {
+fn of(status: State) -> Health {
     Health {
         status: status.into(),
     }
