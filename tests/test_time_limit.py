@@ -14,7 +14,7 @@ from accelflow import AccelflowError, InputError, comparing, studies, time_limit
 from accelflow.cli.compare import compare as compare_command
 from accelflow.cli.find import find as find_command
 from accelflow.cli.sweep import sweep as sweep_command
-from accelflow.time_limit import TimeUpError, parse_time_limit, seconds_text
+from accelflow.time_limit import TimeLimit, TimeUpError, parse_time_limit, seconds_text
 from conftest import ROOT
 
 STUDY = """
@@ -91,6 +91,11 @@ def rows(place: Path) -> list[dict[str, object]]:
 def test_times_are_read_and_written(text: str, seconds: float):
     assert parse_time_limit(text) == seconds
     assert parse_time_limit(seconds_text(seconds)) == seconds
+
+
+def test_a_limit_says_what_it_is():
+    assert [str(TimeLimit(seconds)) for seconds in (0.1, 91, 600.0)] == ["0.1s", "91s", "10m"]
+    assert str(TimeLimit(None)) == str(TimeLimit()) == "no limit"
 
 
 @pytest.mark.parametrize("text", ["10", "ten minutes", "10w", "-1s", "0s", "367d", "nans", ""])

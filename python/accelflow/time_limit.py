@@ -67,8 +67,8 @@ class TimeLimit:
         return report
 
     def __str__(self) -> str:
-        """Return the limit as users write it, such as ``10m``; ``infs`` if there is none."""
-        return seconds_text(self.seconds)
+        """Return the limit as users write it, such as ``10m``; ``no limit`` if there is none."""
+        return "no limit" if math.isinf(self.seconds) else seconds_text(self.seconds)
 
 
 def parse_time_limit(text: str) -> float:
