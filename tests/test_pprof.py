@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from accelflow import InputError
-from accelflow.profiles import breakdown, read
+from accelflow.profiles import breakdown, pprof, read
 
 ROOT = Path(__file__).parents[1]
 SCRIPT = Path(sys.executable).with_name("accelflow")
@@ -186,6 +186,20 @@ def test_what_is_no_profile_is_one_error(name: str, tmp_path: Path) -> None:
         read(path)
     assert str(path) in str(caught.value)
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["truncated", "no texts", "first text", "no function"])
+def test_labels_of_what_is_no_profile_are_the_same_error(name: str) -> None:
+    data, message = BAD[name]
+    with pytest.raises(InputError) as caught:
+        pprof.labels(data, "orders.pb")
+    with pytest.raises(InputError) as parsed:
+        pprof.parse(data, "orders.pb")
+    assert str(caught.value) == str(parsed.value)
+    assert str(caught.value).startswith("orders.pb: ")
+    assert message in str(caught.value)
+    labelled = TYPES + PLACES + part(2, part(3, number(1, 5) + number(2, 6))) + texts()
+    assert pprof.labels(labelled, "orders.pb") == {("main", "work")}
 
 
 def test_a_gzip_that_unpacks_without_end_is_refused(

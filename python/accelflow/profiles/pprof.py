@@ -83,12 +83,7 @@ def parse(
     messages. Raises InputError, also while the stacks are iterated, for malformed bytes, dangling
     references, negative weights, and a sample type that the profile does not have.
     """
-    message = _Message()
-    try:
-        message.ParseFromString(data)
-    except DecodeError as error:
-        raise InputError(f"{place}: not a pprof profile: {error}") from error
-    return _Reader(message, place).weighed(sample_type, label)
+    return _Reader(_message(data, place), place).weighed(sample_type, label)
 
 
 def labels(data: bytes, place: str) -> set[tuple[str, str]]:
@@ -96,15 +91,24 @@ def labels(data: bytes, place: str) -> set[tuple[str, str]]:
 
     Numeric labels are left out.
 
-    Raises InputError as :func:`parse` does.
+    Raises InputError for malformed bytes and dangling references, as :func:`parse` does.
     """
-    message = _Message()
-    message.ParseFromString(data)
+    message = _message(data, place)
     reader = _Reader(message, place)
     found = set[tuple[str, str]]()
     for number, sample in enumerate(message.sample):
         found |= reader.labels(sample, f"sample {number}: label")
     return {label for label in found if label[1]}
+
+
+def _message(data: bytes, place: str) -> Any:
+    """Return the message in `data`; raises InputError for other bytes."""
+    message = _Message()
+    try:
+        message.ParseFromString(data)
+    except DecodeError as error:
+        raise InputError(f"{place}: not a pprof profile: {error}") from error
+    return message
 
 
 class _Reader:
