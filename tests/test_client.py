@@ -575,3 +575,23 @@ def test_a_service_that_is_not_there_is_named(interface: Path) -> None:
         client.call("nothing")
     assert (it.value.reason, it.value.executed) == ("connect", "no")
     assert str(it.value).endswith("Connection refused")
+
+
+def test_an_earlier_attempt_that_may_have_been_executed_is_told(interface: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def read_and_leave() -> None:
+            connection, _ = listener.accept()
+            with connection:
+                connection.recv(1)
+                listener.close()
+
+        threading.Thread(target=read_and_leave, daemon=True).start()
+        address = f"127.0.0.1:{listener.getsockname()[1]}"
+        client = Client(interface, address, limits=PATIENT)
+        with pytest.raises(CallError) as it:
+            client.call("add", {"a": 1, "b": 2}, idempotent=True)
+    assert (it.value.reason, it.value.executed) == ("connect", "perhaps")
+    assert str(it.value).startswith(f"cannot connect to {address}: ")
+    told = f"; an earlier attempt of the call may have been executed: {address}: the connection"
+    assert told in str(it.value)

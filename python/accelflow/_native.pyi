@@ -294,7 +294,7 @@ class CallError(AccelflowError):
     reason: str
     """A stable name of the reason, such as timeout or pool_full."""
     executed: str
-    """Whether the service may have executed the call: no, perhaps or yes."""
+    """Whether the service may have executed the call, in any attempt: no, perhaps or yes."""
     code: str | None
     """The name of the status code of a gRPC call."""
     details: str | None

@@ -4,6 +4,7 @@ mod admin;
 mod alerts;
 mod budget;
 mod client;
+mod client_attempts;
 mod client_grpc;
 mod client_grpc_faults;
 mod client_http;

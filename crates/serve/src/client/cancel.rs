@@ -23,11 +23,12 @@ impl Wait for TcpStream {
 /// A handle with which any thread can cancel client calls: those whose
 /// [`CallOptions::cancel`](super::CallOptions) is this handle or a clone of it.
 ///
-/// A cancelled call fails with [`CallError::Cancelled`](super::CallError::Cancelled). The service
-/// may or may not have executed the call. Thrift and HTTP clients close the call's connection, and
-/// a gRPC client resets only the call's stream. A call that waits because its tenant has as many
-/// calls as [`Tenant::max_traces`](crate::Tenant) allows notices the cancellation only when this
-/// wait ends, at the latest at its deadline.
+/// A cancelled call fails with [`CallError::Cancelled`](super::CallError::Cancelled), or with
+/// [`CallError::Repeated`](super::CallError::Repeated) after an attempt that the service may have
+/// executed. The service may or may not have executed the call. Thrift and HTTP clients close the
+/// call's connection, and a gRPC client resets only the call's stream. A call that waits because
+/// its tenant has as many calls as [`Tenant::max_traces`](crate::Tenant) allows notices the
+/// cancellation only when this wait ends, at the latest at its deadline.
 #[derive(Clone, Default)]
 pub struct Cancel(Arc<Inner>);
 

@@ -17,7 +17,7 @@ use super::error::{CallError, Executed};
 use super::metrics::ClientMetrics;
 use super::names::Names;
 use super::pool::{NoPlace, Place, Pool, PoolCounts};
-use super::retry::Retries;
+use super::retry::{Earlier, Retries};
 use super::traces::{Kind, Speaks, TraceSlot};
 use super::trust::TlsTrust;
 use super::wire::{Framing, Wire, WireError};
@@ -140,24 +140,25 @@ impl Channel {
         self.retries.call();
         let busy = |_| self.busy(options.cancel.as_ref());
         let _running = begin_chain(deadline).map_err(busy)?;
+        let mut earlier = Earlier::default();
         for attempt in 1.. {
             let error = match self.attempt(request, deadline, cancel, &read) {
                 Ok(value) => return Ok(value),
                 Err(error) => error,
             };
             if !error.allows_retry(request.idempotent) {
-                return Err(error);
+                return Err(earlier.and(error));
             }
             let Some(pause) = self.retries.next(attempt) else {
-                return Err(error);
+                return Err(earlier.and(error));
             };
             if Instant::now() + pause >= deadline {
-                return Err(error);
+                return Err(earlier.and(error));
             }
             self.metrics.retry(error.reason());
+            earlier.add(error);
             if sleep(pause, cancel) {
-                let sent = error.executed() != Executed::No;
-                return Err(self.cancelled(sent));
+                return Err(earlier.and(self.cancelled(false)));
             }
         }
         Err(self.late("connecting", false))

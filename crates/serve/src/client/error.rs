@@ -185,6 +185,16 @@ pub enum CallError {
         /// What was received instead, such as a reply to another call.
         found: String,
     },
+    /// The last attempt of the call was certainly not executed, but an earlier attempt may have
+    /// been. Only calls that allow repetition have such attempts
+    /// ([`CallOptions::idempotent`](super::CallOptions)).
+    #[error("{last}; an earlier attempt of the call may have been executed: {earlier}")]
+    Repeated {
+        /// The error of the last attempt, which also gives the reason and the gRPC code.
+        last: Box<CallError>,
+        /// The error of the latest attempt that the service may have executed.
+        earlier: Box<CallError>,
+    },
 }
 
 /// The `TApplicationException` type of a service that has no such function.
@@ -193,8 +203,8 @@ const UNKNOWN_METHOD: i64 = 1;
 /// Whether the service has executed a client's call that failed: no, perhaps or yes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Executed {
-    /// The service has certainly not executed the call: the call was not sent, or the service
-    /// reported that it did not process the call or has no such function.
+    /// The service has certainly not executed the call, in any of its attempts: the call was not
+    /// sent, or the service reported that it did not process the call or has no such function.
     No,
     /// The client cannot know whether the service has executed the call.
     Perhaps,
@@ -226,6 +236,7 @@ impl CallError {
             CallError::Response { .. } => "bad_response",
             CallError::Malformed { .. } => "malformed_response",
             CallError::OutOfStep { .. } => "out_of_step",
+            CallError::Repeated { last, .. } => last.reason(),
         }
     }
 
@@ -259,7 +270,8 @@ impl CallError {
             | CallError::Cancelled { .. }
             | CallError::Response { .. }
             | CallError::Malformed { .. }
-            | CallError::OutOfStep { .. } => Executed::Perhaps,
+            | CallError::OutOfStep { .. }
+            | CallError::Repeated { .. } => Executed::Perhaps,
         }
     }
 
@@ -306,6 +318,7 @@ impl CallError {
             CallError::Declared { .. }
             | CallError::Application { .. }
             | CallError::Answered { .. } => GrpcCode::Unknown,
+            CallError::Repeated { last, .. } => last.code(),
         }
     }
 }

@@ -7,6 +7,7 @@ use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::config::RetryPolicy;
+use super::error::{CallError, Executed};
 
 /// The retry budget of a client and its source of jitter.
 pub(super) struct Retries {
@@ -52,6 +53,30 @@ impl Retries {
         let doublings = (attempt - 1).min(30);
         let bound = self.policy.base_delay.saturating_mul(1 << doublings);
         Some(bound.min(self.policy.max_delay).mul_f64(share))
+    }
+}
+
+/// What the failed attempts of a call leave unknown.
+#[derive(Default)]
+pub(super) struct Earlier(Option<CallError>);
+
+impl Earlier {
+    /// Takes the error of an attempt that is followed by another one.
+    pub(super) fn add(&mut self, error: CallError) {
+        if error.executed() != Executed::No {
+            self.0 = Some(error);
+        }
+    }
+
+    /// Returns the error of the whole call, whose last attempt ended with `last`.
+    pub(super) fn and(self, last: CallError) -> CallError {
+        match self.0 {
+            Some(earlier) if last.executed() == Executed::No => CallError::Repeated {
+                last: Box::new(last),
+                earlier: Box::new(earlier),
+            },
+            _ => last,
+        }
     }
 }
 

@@ -28,11 +28,11 @@ use super::order::{Answer, Cost, Order, Stage, Ticket};
 use super::setup::{Done, NoJob, Setup};
 use crate::client::cancel::{Cancel, Woken, sleep};
 use crate::client::config::{Address, CallOptions, ClientConfig};
-use crate::client::error::{CallError, Executed};
+use crate::client::error::CallError;
 use crate::client::metrics::ClientMetrics;
 use crate::client::names::Names;
 use crate::client::pool::PoolCounts;
-use crate::client::retry::Retries;
+use crate::client::retry::{Earlier, Retries};
 use crate::client::traces::{ClientImage, ClientTraces, Kind, Speaks, TraceSlot};
 use crate::client::trust::TlsTrust;
 use crate::client::wire::RECEIVING;
@@ -321,6 +321,7 @@ impl GrpcClient {
             }
         };
         self.retries.call();
+        let mut earlier = Earlier::default();
         for attempt in 1.. {
             let error = match self.attempt(order, cancel) {
                 Ok(answer) => {
@@ -330,38 +331,41 @@ impl GrpcClient {
                 Err(error) => error,
             };
             if !error.allows_retry(idempotent) {
-                return Err(error);
+                return Err(earlier.and(error));
             }
-            self.pause(attempt, error, deadline, cancel)?;
+            earlier = self.pause(attempt, error, earlier, deadline, cancel)?;
         }
         Err(self.late(Stage::Connecting))
     }
 
-    /// Waits before the next attempt. Returns an error if no other attempt is allowed.
+    /// Waits before the next attempt. Returns what the attempts so far leave unknown, or an error if
+    /// no other attempt is allowed.
     fn pause(
         &self,
         attempt: u32,
         error: CallError,
+        mut earlier: Earlier,
         deadline: Instant,
         cancel: Option<&Cancel>,
-    ) -> Result<(), CallError> {
+    ) -> Result<Earlier, CallError> {
         let free = attempt == 1 && matches!(error, CallError::Unprocessed { .. });
         if free && self.setup.config.retry.max_attempts > 1 {
             // The service refused the call because it is closing the connection, not because of
             // overload.
             self.setup.metrics.retry(error.reason());
-            return Ok(());
+            return Ok(earlier);
         }
         let Some(pause) = self.retries.next(attempt) else {
-            return Err(error);
+            return Err(earlier.and(error));
         };
         if Instant::now() + pause >= deadline {
-            return Err(error);
+            return Err(earlier.and(error));
         }
         self.setup.metrics.retry(error.reason());
+        earlier.add(error);
         match sleep(pause, cancel) {
-            true => Err(self.cancelled(error.executed() != Executed::No)),
-            false => Ok(()),
+            true => Err(earlier.and(self.cancelled(false))),
+            false => Ok(earlier),
         }
     }
 

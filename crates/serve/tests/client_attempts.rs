@@ -1,0 +1,138 @@
+//! What a client says of a call that it has attempted before.
+
+use std::net::{SocketAddr, TcpListener};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use accelflow_accel::Settings;
+use accelflow_accel::thrift::Protocol;
+use accelflow_serve::{
+    CallError, CallOptions, Cancel, Client, ClientConfig, Executed, GrpcCode, RetryPolicy,
+};
+
+use crate::common::services::{ADD as GRPC_ADD, client as grpc_client};
+use crate::common::*;
+
+const ADD: &[u8] = br#"{"a":1,"b":1}"#;
+
+fn thrift_client(address: SocketAddr, config: ClientConfig) -> Client {
+    let settings = Settings {
+        schema: schema(),
+        ..Settings::default()
+    };
+    Client::new(address, settings, Protocol::Binary, None, config).expect("settings that exist")
+}
+
+fn config(base_delay: Duration) -> ClientConfig {
+    ClientConfig {
+        timeout: 2 * LONG,
+        retry: RetryPolicy {
+            base_delay,
+            max_delay: base_delay,
+            ..RetryPolicy::default()
+        },
+        ..ClientConfig::default()
+    }
+}
+
+fn idempotent(cancel: &Cancel) -> CallOptions {
+    CallOptions {
+        idempotent: true,
+        cancel: Some(cancel.clone()),
+        ..CallOptions::default()
+    }
+}
+
+/// A service that reads one request, listens no more, and closes the connection.
+fn leaving() -> (SocketAddr, JoinHandle<()>) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = listener.local_addr().expect("bound");
+    let thread = std::thread::spawn(move || {
+        let mut stream = waits::accept(&listener);
+        receive(&mut stream).expect("a call");
+        drop(listener);
+    });
+    (address, thread)
+}
+
+/// The same as a gRPC service.
+fn leaving_grpc() -> (SocketAddr, JoinHandle<()>) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = listener.local_addr().expect("bound");
+    let thread = std::thread::spawn(move || {
+        let stream = waits::accept(&listener);
+        stream.set_nonblocking(true).expect("a socket");
+        let mut runtime = tokio::runtime::Builder::new_current_thread();
+        let runtime = runtime.enable_all().build().expect("a runtime");
+        runtime.block_on(async move {
+            let stream = tokio::net::TcpStream::from_std(stream).expect("a socket");
+            let mut connection = h2::server::handshake(stream).await.expect("HTTP/2");
+            let call = tokio::time::timeout(LONG, connection.accept()).await;
+            call.expect("in time")
+                .expect("a call")
+                .expect("well-formed");
+            drop(listener);
+        });
+    });
+    (address, thread)
+}
+
+fn is_repeated(error: &CallError, reason: &str, code: GrpcCode, address: SocketAddr) {
+    let found = (error.reason(), error.executed(), error.code());
+    assert_eq!(found, (reason, Executed::Perhaps, code), "{error}");
+    let text = error.to_string();
+    let earlier = format!("; an earlier attempt of the call may have been executed: {address}: ");
+    assert!(text.contains(&earlier), "{text}");
+    assert!(text.contains("the connection was lost"), "{text}");
+}
+
+#[test]
+fn attempts_that_are_not_sent_do_not_hide_an_earlier_one_that_was() {
+    let cancel = Cancel::new();
+    let brief = config(Duration::from_millis(1));
+    let (address, service) = leaving();
+    let client = thrift_client(address, brief.clone());
+    let gone = client.call_with("add", ADD, &idempotent(&cancel));
+    let gone = gone.expect_err("nobody listens");
+    is_repeated(&gone, "connect", GrpcCode::Unavailable, address);
+    service.join().expect("no panic");
+
+    let (address, service) = leaving_grpc();
+    let client = grpc_client(address, None, brief);
+    let gone = client.call_with("Add", GRPC_ADD, &idempotent(&cancel));
+    let gone = gone.expect_err("nobody listens");
+    is_repeated(&gone, "connect", GrpcCode::Unavailable, address);
+    service.join().expect("no panic");
+    // Of a call whose attempts all failed so, it is known.
+    let never = client.call_with("Add", GRPC_ADD, &idempotent(&cancel));
+    assert_eq!(never.expect_err("gone").executed(), Executed::No);
+}
+
+#[test]
+fn a_call_that_is_cancelled_in_a_pause_may_have_been_executed() {
+    // The pauses are long enough, as the seed determines them.
+    let patient = config(LONG);
+    let cancel = Cancel::new();
+    let (address, service) = leaving();
+    let client = thrift_client(address, patient.clone());
+    std::thread::scope(|scope| {
+        let call = scope.spawn(|| client.call_with("add", ADD, &idempotent(&cancel)));
+        eventually("a pause", || client.metrics().contains("reason=\"lost\""));
+        cancel.cancel();
+        let error = call.join().expect("no panic").expect_err("cancelled");
+        is_repeated(&error, "cancelled", GrpcCode::Cancelled, address);
+    });
+    service.join().expect("no panic");
+
+    let cancel = Cancel::new();
+    let (address, service) = leaving_grpc();
+    let client = grpc_client(address, None, patient);
+    std::thread::scope(|scope| {
+        let call = scope.spawn(|| client.call_with("Add", GRPC_ADD, &idempotent(&cancel)));
+        eventually("a pause", || client.metrics().contains("reason=\"lost\""));
+        cancel.cancel();
+        let error = call.join().expect("no panic").expect_err("cancelled");
+        is_repeated(&error, "cancelled", GrpcCode::Cancelled, address);
+    });
+    service.join().expect("no panic");
+}
