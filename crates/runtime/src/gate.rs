@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
@@ -27,7 +28,15 @@ pub struct Gate<S> {
 #[derive(Default)]
 struct Inner<S> {
     state: S,
-    queue: VecDeque<Arc<Condvar>>,
+    queue: VecDeque<Arc<Seat>>,
+}
+
+/// A thread's place in the queue of a [`Gate`]. The flags change only under the gate's lock.
+#[derive(Debug, Default)]
+pub(crate) struct Seat {
+    woken: Condvar,
+    queued: AtomicBool,
+    ended: AtomicBool,
 }
 
 impl<S> fmt::Debug for Gate<S> {
@@ -57,16 +66,31 @@ impl<S> Gate<S> {
     pub fn pass<T>(
         &self,
         until: Option<Instant>,
+        attempt: impl FnMut(&mut S) -> Turn<T>,
+    ) -> Option<T> {
+        self.pass_from(None, until, attempt)
+    }
+
+    /// Like [`Gate::pass`]. A thread with a `seat` keeps its place in the queue when it has not
+    /// passed, until [`Gate::leave`]; its wait also ends at [`Gate::end`].
+    pub(crate) fn pass_from<T>(
+        &self,
+        seat: Option<&Arc<Seat>>,
+        until: Option<Instant>,
         mut attempt: impl FnMut(&mut S) -> Turn<T>,
     ) -> Option<T> {
         let mut inner = self.lock();
-        let mut me = None;
+        let mut me = seat.cloned();
         loop {
+            let ended = |me: &Arc<Seat>| me.ended.load(Ordering::Relaxed);
+            if me.as_ref().is_some_and(ended) {
+                return None;
+            }
             let mut wake = until;
             let first = match (&me, inner.queue.front()) {
-                (None, None) => true,
+                (_, None) => true,
                 (Some(me), Some(front)) => Arc::ptr_eq(me, front),
-                _ => false,
+                (None, Some(_)) => false,
             };
             if first {
                 match attempt(&mut inner.state) {
@@ -79,23 +103,40 @@ impl<S> Gate<S> {
             }
             let now = Instant::now();
             if until.is_some_and(|until| until <= now) {
-                inner.leave(me.as_ref());
+                if seat.is_none() {
+                    inner.leave(me.as_ref());
+                }
                 return None;
             }
-            let place = me.get_or_insert_with(|| {
-                let place = Arc::<Condvar>::default();
-                inner.queue.push_back(place.clone());
-                place
-            });
+            let me = me.get_or_insert_default();
+            if !me.queued.swap(true, Ordering::Relaxed) {
+                inner.queue.push_back(me.clone());
+            }
             inner = match wake {
-                None => place.wait(inner).unwrap_or_else(PoisonError::into_inner),
+                None => {
+                    let waited = me.woken.wait(inner);
+                    waited.unwrap_or_else(PoisonError::into_inner)
+                }
                 Some(wake) => {
                     let left = wake.saturating_duration_since(now);
-                    let waited = place.wait_timeout(inner, left);
+                    let waited = me.woken.wait_timeout(inner, left);
                     waited.unwrap_or_else(PoisonError::into_inner).0
                 }
             };
         }
+    }
+
+    /// Takes `seat` out of the queue, and ends the wait of its thread and all its later waits.
+    pub(crate) fn end(&self, seat: &Arc<Seat>) {
+        let mut inner = self.lock();
+        seat.ended.store(true, Ordering::Relaxed);
+        seat.woken.notify_one();
+        inner.leave(Some(seat));
+    }
+
+    /// Takes `seat` out of the queue.
+    pub(crate) fn leave(&self, seat: &Arc<Seat>) {
+        self.lock().leave(Some(seat));
     }
 
     /// Calls `change` on the gate's state, lets the first waiting thread try again, and returns the
@@ -119,8 +160,10 @@ impl<S> Gate<S> {
 
 impl<S> Inner<S> {
     /// Removes a thread from the queue, and wakes the first.
-    fn leave(&mut self, me: Option<&Arc<Condvar>>) {
-        if let Some(me) = me {
+    fn leave(&mut self, me: Option<&Arc<Seat>>) {
+        if let Some(me) = me
+            && me.queued.swap(false, Ordering::Relaxed)
+        {
             self.queue.retain(|other| !Arc::ptr_eq(other, me));
         }
         self.wake();
@@ -128,7 +171,7 @@ impl<S> Inner<S> {
 
     fn wake(&self) {
         if let Some(first) = self.queue.front() {
-            first.notify_one();
+            first.woken.notify_one();
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::gate::{Gate, Turn};
+use crate::gate::{Gate, Seat, Turn};
 
 /// A limit on the number of traces that one tenant runs at a time, so that the tenant cannot occupy
 /// all accelerators. Further traces wait in order of arrival, or are refused. The paper: "if a
@@ -58,21 +58,14 @@ impl TraceLimit {
     /// [`TenantBusy`] if the tenant is still at its limit at the time `until`. If `until` is in the
     /// past, the function does not wait.
     pub fn begin(&self, until: Option<Instant>) -> Result<RunningTrace, TenantBusy> {
-        let begun = self.gate.pass(until, |running| {
-            if running.most > 0 && running.now >= running.most {
-                return Turn::Wait(None);
-            }
-            running.now += 1;
-            running.peak = running.peak.max(running.now);
-            Turn::Pass(())
-        });
-        match begun {
-            Some(()) => Ok(RunningTrace {
-                gate: self.gate.clone(),
-            }),
-            None => Err(TenantBusy {
-                most: self.gate.change(|running| running.most),
-            }),
+        begin(&self.gate, None, until)
+    }
+
+    /// Returns a place in the queue of traces that wait, for waits that another thread can end.
+    pub fn turn(&self) -> TraceTurn {
+        TraceTurn {
+            gate: self.gate.clone(),
+            seat: Arc::default(),
         }
     }
 
@@ -95,6 +88,60 @@ impl TraceLimit {
     /// The number of threads that wait to start a trace.
     pub fn waiting(&self) -> usize {
         self.gate.waiting()
+    }
+}
+
+fn begin(
+    gate: &Arc<Gate<Running>>,
+    seat: Option<&Arc<Seat>>,
+    until: Option<Instant>,
+) -> Result<RunningTrace, TenantBusy> {
+    let begun = gate.pass_from(seat, until, |running| {
+        if running.most > 0 && running.now >= running.most {
+            return Turn::Wait(None);
+        }
+        running.now += 1;
+        running.peak = running.peak.max(running.now);
+        Turn::Pass(())
+    });
+    match begun {
+        Some(()) => Ok(RunningTrace { gate: gate.clone() }),
+        None => Err(TenantBusy {
+            most: gate.change(|running| running.most),
+        }),
+    }
+}
+
+/// A place in the queue of traces that wait for a [`TraceLimit`]. Its thread can wait several times
+/// without losing the place, and other threads can end the waits. The first wait takes the place,
+/// and dropping this value gives it up.
+#[derive(Debug)]
+pub struct TraceTurn {
+    gate: Arc<Gate<Running>>,
+    seat: Arc<Seat>,
+}
+
+impl TraceTurn {
+    /// Waits like [`TraceLimit::begin`]. At the time `until`, the place in the queue is kept for the
+    /// next wait.
+    ///
+    /// # Errors
+    /// [`TenantBusy`] if the tenant is still at its limit at the time `until`, and at once after
+    /// [`TraceTurn::end`].
+    pub fn begin(&self, until: Option<Instant>) -> Result<RunningTrace, TenantBusy> {
+        begin(&self.gate, Some(&self.seat), until)
+    }
+
+    /// Ends the wait in [`TraceTurn::begin`], and all later waits, with [`TenantBusy`], and gives up
+    /// the place.
+    pub fn end(&self) {
+        self.gate.end(&self.seat);
+    }
+}
+
+impl Drop for TraceTurn {
+    fn drop(&mut self) {
+        self.gate.leave(&self.seat);
     }
 }
 

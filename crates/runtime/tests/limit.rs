@@ -41,6 +41,39 @@ fn runs_beyond_the_limit_are_refused_or_wait_in_order() {
 }
 
 #[test]
+fn a_turn_keeps_its_place_between_waits_and_ends_when_told() {
+    let limit = &TraceLimit::new(1);
+    let busy = TenantBusy { most: 1 };
+    let first = limit.begin(None).expect("nobody runs");
+    let (turn, other) = (limit.turn(), limit.turn());
+    // Neither waits yet.
+    assert_eq!(limit.waiting(), 0);
+    std::thread::scope(|scope| {
+        let soon = Some(Instant::now() + Duration::from_millis(20));
+        assert_eq!(turn.begin(soon).map(drop), Err(busy));
+        let behind = scope.spawn(|| limit.begin(None).map(drop));
+        await_waiting(limit, 2);
+        let ended = scope.spawn(|| other.begin(None).map(drop));
+        await_waiting(limit, 3);
+        other.end();
+        assert_eq!(ended.join().expect("no panic"), Err(busy));
+        // It left the queue by that.
+        assert_eq!(limit.waiting(), 2);
+        drop(first);
+        // The place is free, and only the turn may take it.
+        let mine = turn.begin(None).expect("its place was kept");
+        assert!(!behind.is_finished());
+        drop(mine);
+        assert_eq!(behind.join().expect("no panic"), Ok(()));
+    });
+    assert_eq!((limit.waiting(), limit.peak()), (0, 1));
+    // A turn can be used again.
+    drop(turn.begin(None).expect("nobody runs"));
+    turn.end();
+    assert_eq!(turn.begin(None).map(drop), Err(busy));
+}
+
+#[test]
 fn a_cancelled_wait_does_not_block_later_ones() {
     let limit = &TraceLimit::new(1);
     std::thread::scope(|scope| {

@@ -139,8 +139,13 @@ pub fn current_terms() -> Terms {
 /// # Errors
 /// [`TenantBusy`] if the chain may not begin by `until`.
 pub fn begin_chain(until: Instant) -> Result<Option<RunningTrace>, TenantBusy> {
-    let limit = CARRIED.with_borrow(|carried| carried.as_ref()?.limit.clone());
+    let limit = current_limit();
     limit.map(|limit| limit.begin(Some(until))).transpose()
+}
+
+/// The limit on the tenant's chains that [`begin_chain`] applies.
+pub(crate) fn current_limit() -> Option<TraceLimit> {
+    CARRIED.with_borrow(|carried| carried.as_ref()?.limit.clone())
 }
 
 /// Runs `work` with the flag `abandoned` of its request, which [`Scope::current`] then includes.

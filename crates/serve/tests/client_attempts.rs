@@ -1,13 +1,17 @@
-//! What a client says of a call that it has attempted before.
+//! What a client says of a call that it has attempted before, and calls that wait for their tenant.
 
+use std::cell::Cell;
 use std::net::{SocketAddr, TcpListener};
+use std::rc::Rc;
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use accelflow_accel::Settings;
 use accelflow_accel::thrift::Protocol;
+use accelflow_runtime::{Terms, TraceLimit};
 use accelflow_serve::{
-    CallError, CallOptions, Cancel, Client, ClientConfig, Executed, GrpcCode, RetryPolicy,
+    CallError, CallOptions, Cancel, Carried, Client, ClientConfig, Executed, GrpcCode, RetryPolicy,
+    checking, with_carried, with_deadline,
 };
 
 use crate::common::services::{ADD as GRPC_ADD, client as grpc_client};
@@ -135,4 +139,89 @@ fn a_call_that_is_cancelled_in_a_pause_may_have_been_executed() {
         is_repeated(&error, "cancelled", GrpcCode::Cancelled, address);
     });
     service.join().expect("no panic");
+}
+
+/// A call that a tenant's limit lets begin.
+type Limited<'c> = Box<dyn Fn(&CallOptions) -> Result<Vec<u8>, CallError> + Send + Sync + 'c>;
+
+/// Calls of clients that need no service, since they wait for the tenant's other calls.
+fn with_limited_calls(test: impl Fn(&Limited<'_>)) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = listener.local_addr().expect("bound");
+    let client = thrift_client(address, config(Duration::from_millis(1)));
+    test(&(Box::new(|options: &CallOptions| client.call_with("add", ADD, options)) as Limited<'_>));
+    let client = grpc_client(address, None, config(Duration::from_millis(1)));
+    test(&(Box::new(|options: &CallOptions| client.call_with("Add", GRPC_ADD, options)) as _));
+}
+
+#[test]
+fn calls_that_wait_for_their_tenant_end_when_they_are_cancelled() {
+    with_limited_calls(|call| {
+        let limit = TraceLimit::new(1);
+        let carried = Carried::new(Terms::default(), Some(limit.clone()));
+        let running = limit.begin(None).expect("nobody runs");
+        let cancel = Cancel::new();
+        let options = CallOptions {
+            cancel: Some(cancel.clone()),
+            ..CallOptions::default()
+        };
+        std::thread::scope(|scope| {
+            let limited = || with_carried(Some(&carried), || call(&options));
+            let calls = [0, 1].map(|_| scope.spawn(limited));
+            eventually("both wait", || limit.waiting() == 2);
+            // One behind them, which nobody cancels.
+            let stays = scope.spawn(|| limit.begin(None).map(drop));
+            eventually("three wait", || limit.waiting() == 3);
+            cancel.cancel();
+            eventually("one waits", || limit.waiting() == 1);
+            for call in calls {
+                let error = call.join().expect("no panic").expect_err("cancelled");
+                let found = (error.reason(), error.executed());
+                assert_eq!(found, ("cancelled", Executed::No), "{error}");
+            }
+            drop(running);
+            assert_eq!(stays.join().expect("no panic"), Ok(()));
+        });
+        let late = with_carried(Some(&carried), || call(&options));
+        assert_eq!(late.expect_err("cancelled before").reason(), "cancelled");
+        assert_eq!((limit.running(), limit.peak()), (0, 1));
+    });
+}
+
+#[test]
+fn calls_that_wait_for_their_tenant_make_checks() {
+    with_limited_calls(|call| {
+        let limit = TraceLimit::new(1);
+        let carried = Carried::new(Terms::default(), Some(limit.clone()));
+        let _running = limit.begin(None).expect("nobody runs");
+        let cancel = Cancel::new();
+        let options = CallOptions {
+            cancel: Some(cancel.clone()),
+            ..CallOptions::default()
+        };
+        let limited = |options: &CallOptions| with_carried(Some(&carried), || call(options));
+        let checks = Rc::new(Cell::new(0));
+        let third = {
+            let (checks, cancel) = (checks.clone(), cancel.clone());
+            move || {
+                checks.set(checks.get() + 1);
+                if checks.get() == 3 {
+                    cancel.cancel();
+                }
+            }
+        };
+        let until = Instant::now() + Duration::from_secs(5);
+        let ended = checking(Rc::new(third), || {
+            with_deadline(until, || limited(&options))
+        });
+        assert_eq!(ended.expect_err("the third check").reason(), "cancelled");
+        assert_eq!((checks.get(), limit.waiting()), (3, 0));
+        // Checks do not prolong the wait.
+        let soon = Instant::now() + Duration::from_millis(80);
+        let busy = checking(Rc::new(|| {}), || {
+            with_deadline(soon, || limited(&CallOptions::default()))
+        });
+        assert_eq!(busy.expect_err("one runs").reason(), "tenant_busy");
+        assert!(Instant::now() >= soon);
+    });
 }

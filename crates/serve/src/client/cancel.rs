@@ -7,6 +7,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use accelflow_runtime::{RunningTrace, TenantBusy, TraceTurn};
+
+use crate::scope::current_limit;
+
 /// A waiting call, which [`Cancel`] can wake.
 pub(super) trait Wait: Send + Sync {
     /// Ends the wait, and all later waits.
@@ -20,15 +24,19 @@ impl Wait for TcpStream {
     }
 }
 
+impl Wait for TraceTurn {
+    fn wake(&self) {
+        self.end();
+    }
+}
+
 /// A handle with which any thread can cancel client calls: those whose
 /// [`CallOptions::cancel`](super::CallOptions) is this handle or a clone of it.
 ///
 /// A cancelled call fails with [`CallError::Cancelled`](super::CallError::Cancelled), or with
 /// [`CallError::Repeated`](super::CallError::Repeated) after an attempt that the service may have
 /// executed. The service may or may not have executed the call. Thrift and HTTP clients close the
-/// call's connection, and a gRPC client resets only the call's stream. A call that waits because
-/// its tenant has as many calls as [`Tenant::max_traces`](crate::Tenant) allows notices the
-/// cancellation only when this wait ends, at the latest at its deadline.
+/// call's connection, and a gRPC client resets only the call's stream.
 #[derive(Clone, Default)]
 pub struct Cancel(Arc<Inner>);
 
@@ -126,8 +134,7 @@ thread_local! {
 /// To end the call, `check` calls [`Cancel::cancel`] on the handle in the call's
 /// [`CallOptions`](super::CallOptions). This function is for threads that must look for signals or
 /// other events while they wait. `check` is not called during TLS handshakes of Thrift and HTTP
-/// clients, nor while a call waits for its tenant's other calls
-/// ([`Tenant::max_traces`](crate::Tenant)).
+/// clients.
 pub fn checking<T>(check: Rc<dyn Fn()>, work: impl FnOnce() -> T) -> T {
     struct Restore(Option<Rc<dyn Fn()>>);
     impl Drop for Restore {
@@ -229,4 +236,28 @@ pub(super) fn sleep(time: Duration, cancel: Option<&Cancel>) -> bool {
     let slot = Arc::new(Slot::<()>::new());
     let _watch = cancel.map(|cancel| cancel.watch(slot.clone()));
     matches!(slot.wait_until(Instant::now() + time), Woken::Cancelled)
+}
+
+/// Waits like [`begin_chain`](crate::begin_chain), until `cancel` ends the wait, and makes the
+/// checks of [`checking`].
+pub(super) fn begin_call(
+    until: Instant,
+    cancel: Option<&Cancel>,
+) -> Result<Option<RunningTrace>, TenantBusy> {
+    let Some(limit) = current_limit() else {
+        return Ok(None);
+    };
+    // The call keeps its turn during checks.
+    let turn = Arc::new(limit.turn());
+    let _watch = cancel.map(|cancel| cancel.watch(turn.clone()));
+    loop {
+        let soon = next_check(until);
+        match turn.begin(Some(soon)) {
+            Ok(running) => return Ok(Some(running)),
+            Err(busy) if soon >= until || cancel.is_some_and(Cancel::is_cancelled) => {
+                return Err(busy);
+            }
+            Err(_) => check(),
+        }
+    }
 }

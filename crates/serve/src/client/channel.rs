@@ -9,7 +9,7 @@ use accelflow_accel::{Call, Job, Settings};
 use accelflow_runtime::trail::Exchanges;
 use zeroize::Zeroizing;
 
-use super::cancel::{Cancel, sleep};
+use super::cancel::{Cancel, begin_call, sleep};
 use super::config::{Address, CallOptions, ClientConfig};
 use super::connection::{Connection, ExchangeError, Outgoing};
 use super::dial::{NotDialled, dial};
@@ -22,7 +22,7 @@ use super::traces::{Kind, Speaks, TraceSlot};
 use super::trust::TlsTrust;
 use super::wire::{Framing, Wire, WireError};
 use crate::error::ServeError;
-use crate::scope::{begin_chain, current_deadline, current_terms};
+use crate::scope::{current_deadline, current_terms};
 use crate::transport::engine::Engine;
 use crate::transport::ensemble::{NextCore, ensemble};
 
@@ -139,7 +139,7 @@ impl Channel {
         let cancel = options.cancel.as_ref();
         self.retries.call();
         let busy = |_| self.busy(options.cancel.as_ref());
-        let _running = begin_chain(deadline).map_err(busy)?;
+        let _running = begin_call(deadline, cancel).map_err(busy)?;
         let mut earlier = Earlier::default();
         for attempt in 1.. {
             let error = match self.attempt(request, deadline, cancel, &read) {

@@ -26,7 +26,7 @@ use super::hub::{self, Counts};
 use super::message::{GrpcRequest, GrpcResponse};
 use super::order::{Answer, Cost, Order, Stage, Ticket};
 use super::setup::{Done, NoJob, Setup};
-use crate::client::cancel::{Cancel, Woken, sleep};
+use crate::client::cancel::{Cancel, Woken, begin_call, sleep};
 use crate::client::config::{Address, CallOptions, ClientConfig};
 use crate::client::error::CallError;
 use crate::client::metrics::ClientMetrics;
@@ -40,7 +40,7 @@ use crate::error::ServeError;
 use crate::memory::wipe::Wiped;
 use crate::observe::ledger::whole_steps;
 use crate::observe::telemetry::headers_for_services;
-use crate::scope::{answer_caller, begin_chain, current_deadline};
+use crate::scope::{answer_caller, current_deadline};
 use crate::transport::engine::Engine;
 use crate::transport::ensemble::{NextCore, ensemble};
 use crate::transport::grpc::code::Code;
@@ -295,7 +295,7 @@ impl GrpcClient {
                 address: self.setup.name.clone(),
             },
         };
-        let _running = begin_chain(deadline).map_err(busy)?;
+        let _running = begin_call(deadline, cancel).map_err(busy)?;
         let begun = trail::is_open().then(thread_time);
         let traces = self.setup.traces.now();
         let sent = self.send_side(&traces, &call, request.message, begun.is_some())?;
