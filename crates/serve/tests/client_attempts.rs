@@ -13,8 +13,9 @@ use accelflow_serve::{
     CallError, CallOptions, Cancel, Carried, Client, ClientConfig, Executed, GrpcCode, RetryPolicy,
     checking, with_carried, with_deadline,
 };
+use h2::Reason;
 
-use crate::common::services::{ADD as GRPC_ADD, client as grpc_client};
+use crate::common::services::{ADD as GRPC_ADD, client as grpc_client, scripted};
 use crate::common::*;
 
 const ADD: &[u8] = br#"{"a":1,"b":1}"#;
@@ -223,5 +224,37 @@ fn calls_that_wait_for_their_tenant_make_checks() {
         });
         assert_eq!(busy.expect_err("one runs").reason(), "tenant_busy");
         assert!(Instant::now() >= soon);
+    });
+}
+
+#[test]
+fn a_deadline_after_a_refusal_names_the_refusal() {
+    // One connection would do, unless a deadline passes while the service is slow.
+    let (address, _service) = scripted(1_000, |_, mut connection| async move {
+        while let Some(Ok((_, mut respond))) = connection.accept().await {
+            respond.send_reset(Reason::REFUSED_STREAM);
+        }
+    });
+    let client = grpc_client(address, None, config(Duration::from_millis(1)));
+    let refused = client.call("Add", GRPC_ADD).expect_err("refused");
+    assert_eq!(refused.reason(), "unprocessed");
+    let mut time = Duration::from_millis(10);
+    eventually("a deadline in a pause", || {
+        // The pauses end 1, 3, 7, 15, 31 and 63 ms after the first refusal.
+        time += Duration::from_millis(5);
+        let options = CallOptions {
+            deadline: Some(Instant::now() + time),
+            ..CallOptions::default()
+        };
+        let error = client.call_with("Add", GRPC_ADD, &options);
+        let error = error.expect_err("refused");
+        assert_ne!(error.reason(), "pool_timeout", "{error}");
+        let told = error.to_string().contains("which the service had refused");
+        if told {
+            let found = (error.reason(), error.executed(), error.code());
+            let late = ("timeout", Executed::No, GrpcCode::DeadlineExceeded);
+            assert_eq!(found, late, "{error}");
+        }
+        told
     });
 }

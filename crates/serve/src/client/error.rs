@@ -143,10 +143,11 @@ pub enum CallError {
     Timeout {
         /// The address of the service.
         address: String,
-        /// What the client did when the deadline passed: `connecting`, `sending` or `waiting for
-        /// the response`.
+        /// What the client did when the deadline passed: `connecting`, `sending`, `waiting for
+        /// the response`, or (gRPC) `waiting to repeat the call, which the service had refused`.
         during: &'static str,
-        /// Whether any part of the request may have been written to a connection.
+        /// Whether any part of the request may have been written to a connection, except for
+        /// attempts that the service has refused.
         sent: bool,
     },
     /// The call was cancelled with [`Cancel::cancel`](super::Cancel::cancel).

@@ -501,6 +501,11 @@ impl GrpcClient {
                 during: "connecting",
                 sent: false,
             },
+            Stage::Refused => CallError::Timeout {
+                address,
+                during: "waiting to repeat the call, which the service had refused",
+                sent: false,
+            },
             Stage::Sent | Stage::GivenUp => CallError::Timeout {
                 address,
                 during: RECEIVING,

@@ -163,7 +163,7 @@ impl Hub {
             // The call keeps its place during the pause, so that the service has fewer concurrent
             // calls.
             self.setup.metrics.retry("unprocessed");
-            order.ticket.advance(Stage::Waiting);
+            order.ticket.advance(Stage::Refused);
             sleep(pause).await;
         }
     }

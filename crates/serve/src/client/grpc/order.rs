@@ -69,6 +69,8 @@ pub(super) enum Stage {
     Sent = 2,
     /// The caller has given up.
     GivenUp = 3,
+    /// The service has refused the call, which is repeated after a pause.
+    Refused = 4,
 }
 
 /// The state of a call that its caller and the client's thread share.
@@ -98,6 +100,7 @@ impl Ticket {
             0 => Stage::Waiting,
             1 => Stage::Connecting,
             2 => Stage::Sent,
+            4 => Stage::Refused,
             _ => Stage::GivenUp,
         }
     }
