@@ -140,6 +140,38 @@ def test_a_callback_is_called_once_and_one_that_raises_harms_nobody(
     assert enqueue_trace("T1", REQUEST).wait().arrivals
 
 
+def test_all_callbacks_run_in_order_and_all_awaits_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "unraisablehook", lambda _: None)
+    opened, last = threading.Event(), threading.Event()
+    seen: list[int] = []
+
+    def fail(_: Handle) -> None:
+        seen.append(1)
+        raise ZeroDivisionError
+
+    async def method(handle: Handle) -> str:
+        return (await handle).arrivals[0].texts["method"]
+
+    async def several() -> list[str]:
+        with Ensemble() as ensemble:
+            # Holds the worker that ends the second run.
+            ensemble.enqueue("T1", REQUEST).on_done(lambda _: opened.wait(10))
+            handle = ensemble.enqueue("T1", REQUEST)
+            handle.on_done(lambda _: seen.append(0))
+            handle.on_done(fail)
+            tasks = [asyncio.ensure_future(method(handle)) for _ in range(2)]
+            await asyncio.sleep(0)
+            handle.on_done(lambda _: seen.append(2))
+            handle.on_done(lambda _: last.set())
+            assert not handle.done()
+            opened.set()
+            return [*await asyncio.wait_for(asyncio.gather(*tasks), 10), await method(handle)]
+
+    assert asyncio.run(several()) == ["ComposePost"] * 3
+    assert last.wait(10)
+    assert seen == [0, 1, 2]
+
+
 def test_a_tenant_runs_no_more_traces_than_its_limit() -> None:
     with Ensemble(tenant_runs=1, most_runs=2) as ensemble:
         handles: list[Handle] = []

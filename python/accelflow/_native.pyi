@@ -1158,9 +1158,9 @@ class TraceHandle:
     def on_done(self, callback: Callable[[], object]) -> None:
         """Call `callback()` when the run ends, or at once if it has ended.
 
-        A later call replaces a callback that was not called yet. Exceptions of `callback` are
-        reported like those of a destructor, and have no other effect. Raises TraceError in a fork
-        of the process in which the trace runs.
+        Callbacks that wait for the end are called in the order in which they were given.
+        Exceptions of `callback` are reported like those of a destructor, and have no other effect.
+        Raises TraceError in a fork of the process in which the trace runs.
         """
 
 @final

@@ -73,6 +73,31 @@ fn a_core_learns_of_the_end_in_every_way() {
     assert!(handle.take().is_none());
 }
 
+#[test]
+fn all_callbacks_run_in_the_order_given_also_after_one_that_panics() {
+    // One worker, which the first run holds until the callbacks of the second are registered.
+    let pools = pools();
+    let (open, opened) = mpsc::channel::<()>();
+    begin(&pools, receive()).on_done(move || {
+        let _ = opened.recv_timeout(LONG);
+    });
+    let handle = begin(&pools, receive());
+    let (told, ends) = mpsc::channel();
+    for number in 0..4 {
+        let told = told.clone();
+        handle.on_done(move || {
+            told.send(number).expect("the test waits");
+            assert!(number != 1, "on purpose");
+        });
+    }
+    drop(told);
+    assert!(!handle.is_done(), "its worker is held");
+    open.send(()).expect("the worker waits");
+    let called: Vec<i32> = (0..4).map_while(|_| ends.recv_timeout(LONG).ok()).collect();
+    assert_eq!(called, [0, 1, 2, 3]);
+    assert_eq!(method(handle), "ComposePost");
+}
+
 /// Wakes a thread.
 struct Unpark(Thread);
 

@@ -79,12 +79,11 @@ class Handle:
     def on_done(self, callback: Callable[["Handle"], object]) -> None:
         """Call `callback` with this handle when the run ends, or now if it has ended.
 
-        A handle has one callback: a later call of this method replaces it, and so does an ``await``
-        of the handle.
-
-        The callback runs on the thread of the run's last accelerator, or on the caller's if the run
-        has ended, and should be short. Its exceptions go to :func:`sys.unraisablehook` and have no
-        other effect. Raises InputError for a callback that cannot be called.
+        Callbacks that wait for the end are called one after another, in the order in which they
+        were given. They run on the thread of the run's last accelerator, and should be short; a
+        callback given after the end runs on the caller's thread. Exceptions of a callback go to
+        :func:`sys.unraisablehook` and have no other effect. Raises InputError for a callback that
+        cannot be called.
         """
         if not callable(callback):
             raise refused("callback", callback, "must be a function")
@@ -93,8 +92,8 @@ class Handle:
     def __await__(self) -> Generator[Any, None, Run]:
         """Wait for the end of the run without a thread, and return the record of the run.
 
-        Only one coroutine may wait: a second ``await`` of the handle replaces the first, which then
-        never ends, and so does :meth:`on_done`. Raises TraceError if the run failed.
+        Any number of coroutines may wait, one after another or at the same time. Raises TraceError
+        if the run failed.
         """
         loop = asyncio.get_running_loop()
         ended: asyncio.Future[None] = loop.create_future()

@@ -70,7 +70,8 @@ struct Slot {
     early: VecDeque<Arrival>,
     finished: Option<Finished>,
     waker: Option<Waker>,
-    callback: Option<Box<dyn FnOnce() + Send>>,
+    /// In the order in which they were given.
+    callbacks: Vec<Box<dyn FnOnce() + Send>>,
 }
 
 impl Shared {
@@ -84,7 +85,7 @@ impl Shared {
         self.changed.notify_all();
     }
 
-    /// Notifies the core of the end. A panic in the callback is caught.
+    /// Notifies the core of the end. A panic in a callback is caught.
     pub(super) fn finish(&self, mut finished: Finished) {
         let mut slot = self.lock();
         let early = std::mem::take(&mut slot.early);
@@ -94,14 +95,14 @@ impl Shared {
         };
         arrivals.splice(..0, early);
         slot.finished = Some(finished);
-        let (waker, callback) = (slot.waker.take(), slot.callback.take());
+        let (waker, callbacks) = (slot.waker.take(), std::mem::take(&mut slot.callbacks));
         self.done.store(true, Ordering::Release);
         drop(slot);
         self.changed.notify_all();
         if let Some(waker) = waker {
             waker.wake();
         }
-        if let Some(callback) = callback {
+        for callback in callbacks {
             let _ = catch_unwind(AssertUnwindSafe(callback));
         }
     }
@@ -183,13 +184,14 @@ impl TraceHandle {
         self.shared.lock().finished.take()
     }
 
-    /// Calls `callback` when the run ends, or at once if the run has already ended. The callback
-    /// should be short, since it runs on the thread that ends the run, usually a worker of the last
-    /// accelerator. A panic in the callback is caught. A second callback replaces the first.
+    /// Calls `callback` when the run ends, or at once if the run has already ended. Callbacks that
+    /// wait for the end run one after another, in the order in which they were given. They should
+    /// be short, since they run on the thread that ends the run, usually a worker of the last
+    /// accelerator. A panic in a callback is caught, and the next one runs.
     pub fn on_done(&self, callback: impl FnOnce() + Send + 'static) {
         let mut slot = self.shared.lock();
         if !self.is_done() {
-            slot.callback = Some(Box::new(callback));
+            slot.callbacks.push(Box::new(callback));
             return;
         }
         drop(slot);

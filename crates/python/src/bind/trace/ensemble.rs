@@ -498,6 +498,7 @@ impl PyHandle {
 
     /// Calls `callback()` when the run ends, or at once if it has ended.
     ///
+    /// Callbacks that wait for the end are called in the order in which they were given.
     /// Exceptions of `callback` are reported like those of a destructor, and have no other effect.
     /// Raises TraceError in a fork of the process in which the trace runs.
     fn on_done(&self, callback: Py<PyAny>) -> PyResult<()> {
