@@ -141,6 +141,42 @@ fn a_recording_says_what_it_lacks() {
 }
 
 #[test]
+fn a_service_without_application_logic_does_not_lack_its_distribution() {
+    let mut recording = recording();
+    recording.services.truncate(2);
+    let of_application = |recording: &Recording| {
+        let lacks = recording.lacks();
+        let found = lacks.iter().find(|text| text.contains("application logic"));
+        found.cloned()
+    };
+    let lacking = "the recording lacks distributions of application logic; its medians are used";
+    let both = of_application(&recording).expect("neither has one");
+    assert!(
+        both.starts_with(&format!("CPost, ReadH: {lacking}")),
+        "{both}"
+    );
+    let first = &mut recording.services[0].phases;
+    first.retain(|phase| matches!(phase, RecordedPhase::Chains(_)));
+    let one = of_application(&recording).expect("the second has none");
+    assert!(one.starts_with(&format!("ReadH: {lacking}")), "{one}");
+    for service in &mut recording.services {
+        service
+            .phases
+            .retain(|phase| matches!(phase, RecordedPhase::Chains(_)));
+    }
+    assert_eq!(of_application(&recording), None);
+    // Likewise a service that calls no accelerator.
+    for service in &mut recording.services {
+        service.phases.clear();
+    }
+    let lacks = recording.lacks();
+    assert!(
+        lacks.iter().all(|text| !text.contains("costs")),
+        "{lacks:?}"
+    );
+}
+
+#[test]
 fn wrong_tables_are_named() {
     let at = "service UniqId, phase 0, chain 0, step 0: cost_quantiles_ns";
     let allowed = "the table must have 2 to 64 pairs [probability, time in ns], with probabilities \

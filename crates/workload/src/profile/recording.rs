@@ -501,18 +501,19 @@ impl Recording {
     /// the distributions of these times: the cost of an accelerator call, the time of application
     /// logic, the processor time of a request outside of both, and the part of the response time
     /// that only the client measures. Each kind that at least one service lacks gives one sentence
-    /// with the names of these services; the list is empty if nothing is lacking. Recordings before
-    /// version 4 lack all four kinds.
+    /// with the names of these services; the list is empty if nothing is lacking. A service without
+    /// accelerator calls or application logic does not lack their distributions. Recordings before
+    /// version 4 lack all other kinds.
     pub fn lacks(&self) -> Vec<String> {
         type Has = fn(&RecordedService) -> bool;
         let parts: [(&str, Has); 4] = [
             (
                 "distributions of the costs of accelerator calls; their medians are used instead",
-                |service| service.has_quantiles().1,
+                |service| service.has_quantiles().1 != Some(false),
             ),
             (
                 "distributions of application logic; its medians are used instead",
-                |service| service.has_quantiles().0,
+                |service| service.has_quantiles().0 != Some(false),
             ),
             (
                 "the processor time of requests outside of accelerator calls; it is taken as zero",
@@ -553,8 +554,8 @@ impl RecordedService {
             ("requests", 2, !self.requests.is_empty()),
             ("calibration", 3, self.calibration.is_some()),
             ("outside", 4, self.outside.is_some()),
-            ("app_quantiles_ns", 4, self.has_quantiles().0),
-            ("cost_quantiles_ns", 4, self.has_quantiles().1),
+            ("app_quantiles_ns", 4, self.has_quantiles().0 == Some(true)),
+            ("cost_quantiles_ns", 4, self.has_quantiles().1 == Some(true)),
             (
                 "by_size",
                 5,
@@ -582,18 +583,17 @@ impl RecordedService {
         chains.flat_map(|chain| &chain.steps)
     }
 
-    /// Whether phases of application logic, and whether steps have distributions.
-    fn has_quantiles(&self) -> (bool, bool) {
-        let app = |phase: &RecordedPhase| match phase {
+    /// Whether a phase of application logic, and whether a step has a distribution; `None` without
+    /// any such phase or step.
+    fn has_quantiles(&self) -> (Option<bool>, Option<bool>) {
+        let phases = self.phases.iter().filter_map(|phase| match phase {
             RecordedPhase::Cpu {
                 app_quantiles_ns, ..
-            } => !app_quantiles_ns.is_empty(),
-            RecordedPhase::Chains(_) => false,
-        };
-        let mut steps = self.steps();
-        (
-            self.phases.iter().any(app),
-            steps.any(|step| !step.cost_quantiles_ns.is_empty()),
-        )
+            } => Some(!app_quantiles_ns.is_empty()),
+            RecordedPhase::Chains(_) => None,
+        });
+        let steps = self.steps().map(|step| !step.cost_quantiles_ns.is_empty());
+        let any = |one, other| one || other;
+        (phases.reduce(any), steps.reduce(any))
     }
 }
