@@ -287,10 +287,12 @@ def profile(
     counts as the one with the lower rate. `threads` simulations run at a time; their number does
     not change the results.
 
-    Returns an object of schema ``accelflow.arcus.profiles/2`` for :func:`plan`. Each of its
+    Returns an object of schema ``accelflow.arcus.profiles/3`` for :func:`plan`. Each of its
     ``combinations`` of up to `most` flows has the rate that the platform delivers. Its tag is
-    ``SLO-Friendly`` if this rate meets the SLOs of all flows, else ``SLO-Violating``. Raises
-    InputError for values that are not allowed.
+    ``SLO-Friendly`` if the SLOs of all flows add up to at most ``most_load`` times this rate, else
+    ``SLO-Violating``. ``most_load`` is the plan's `oversubscription`, or 15/16 of it with a
+    reserved or opportunistic flow; the tag counts only for flows that are admitted up to an equal
+    load. Raises InputError for values that are not allowed.
     """
     whole_number("most", most, 1, 4)
     whole_number("threads", threads, 1, 256)

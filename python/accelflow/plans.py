@@ -30,7 +30,7 @@ __all__ = [
 #: The name that stands for an accelerator in flows that go directly to the storage.
 STORAGE: Final = "storage"
 #: The schema of the results of :func:`accelflow.arcus.profile`.
-PROFILES: Final = "accelflow.arcus.profiles/2"
+PROFILES: Final = "accelflow.arcus.profiles/3"
 
 
 class FromFile(dict[str, Any]):

@@ -8,6 +8,7 @@ mod inline_storage;
 mod link;
 mod paths;
 mod plan;
+mod plan_edges;
 mod prediction;
 mod profiles;
 mod sharing;

@@ -294,7 +294,7 @@ fn a_table_of_something_else_is_refused() {
             .message
     };
     let text = changed(json!({"schema": "x"}));
-    assert!(text.starts_with("profiles: schema = 'x': must be accelflow.arcus.profiles/2"));
+    assert!(text.starts_with("profiles: schema = 'x': must be accelflow.arcus.profiles/3"));
     let text = changed(json!({"version": null}));
     assert!(
         text.starts_with("profiles: version is left out: must be 1.2.3"),

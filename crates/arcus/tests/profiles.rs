@@ -182,7 +182,9 @@ fn a_sweep_that_would_be_too_large_is_refused() {
 fn inserted_tags_decide_admission() {
     let mut table = ProfileTable::new(platform());
     let together = [traffic(RX, 1_500, 10.0), traffic(CALL, 1_500, 8.0)];
-    table.insert_tag(&together, Tag::SloViolating);
+    table.insert_tag(&together, 1.0, Tag::SloViolating);
+    // A tag for another limit on the load does not count.
+    table.insert_tag(&together[..1], 1.6, Tag::SloViolating);
     let mut manager = Manager::new(platform()).with_profiles(table);
     let whole = |name, path, rate| AdmissionRequest {
         sizes: accelflow_arcus::Sizes::Fixed(Bytes(1_500)),

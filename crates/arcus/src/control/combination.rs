@@ -33,8 +33,11 @@ pub struct Combination {
     /// The largest total rate that the platform can deliver if the combination's flows send in the
     /// proportions of their SLOs, in gigabits per second.
     pub gbit_per_s: f64,
+    /// The limit on the load of this combination, as a share of the platform's capacity: the smallest
+    /// [`Candidate::share`] of its members.
+    pub most: f64,
     /// The combination's tag: [`Tag::SloFriendly`] if the load of its flows at their promised rates
-    /// is at most the smallest [`Candidate::share`] of its members.
+    /// is at most `most`.
     pub tag: Tag,
 }
 
@@ -76,11 +79,12 @@ pub fn combinations(
         .map(|members| {
             let of = || members.iter().map(|member| &candidates[*member]);
             let traffic: Vec<Traffic> = of().flat_map(|part| part.traffic.clone()).collect();
-            let share = of().map(|part| part.share).fold(f64::MAX, f64::min);
+            let most = of().map(|part| part.share).fold(f64::MAX, f64::min);
             Ok(Combination {
                 asked_gbit_per_s: traffic.iter().map(|flow| flow.gbit_per_s).sum(),
                 gbit_per_s: profiles.capacity_of(&traffic)?,
-                tag: profiles.classify(&traffic, share)?,
+                tag: profiles.classify(&traffic, most)?,
+                most,
                 members,
                 traffic,
             })

@@ -55,8 +55,9 @@ pub struct Sweep {
     pub most: usize,
 }
 
-/// Traffic in a form that can be compared: route, size, and rate in kilobits per second.
-type TagKey = Vec<(RouteEntry, Bytes, u64)>;
+/// Traffic in a form that can be compared: route, size, and rate in kilobits per second. Then the bits
+/// of the load up to which the traffic is SLO-Friendly.
+type TagKey = (Vec<(RouteEntry, Bytes, u64)>, u64);
 
 /// The capacity of one platform for each context (mix of flows). A capacity is found by simulation,
 /// in advance or when it is first needed. The table also has tags of mixes of traffic that were
@@ -119,11 +120,13 @@ impl ProfileTable {
         self.entries.insert(context, capacity);
     }
 
-    /// Adds the tag of a mix of traffic that was classified before. For traffic of equal routes,
-    /// sizes and rates (in whole kilobits per second), admission and path selection then use this
-    /// tag and not the capacity.
-    pub fn insert_tag(&mut self, flows: &[Traffic], tag: Tag) {
-        self.tags.insert(key(flows), tag);
+    /// Adds the tag of a mix of traffic that was classified before: whether the load of `flows` is
+    /// at most `most`. For traffic of equal routes, sizes and rates (in whole kilobits per second),
+    /// and for an equal limit on the load, admission and path selection then use this tag and not
+    /// the capacity. The limit depends on the over-subscription and on the service class of the flow
+    /// that asks.
+    pub fn insert_tag(&mut self, flows: &[Traffic], most: f64, tag: Tag) {
+        self.tags.insert(key(flows, most), tag);
     }
 
     /// Simulates the capacities for mixes of flows in advance on `threads` threads: the paper's
@@ -280,12 +283,12 @@ impl ProfileTable {
 
     /// Tags traffic as [`Tag::SloFriendly`] if its [`load`](ProfileTable::load) is at most `most`,
     /// and otherwise as [`Tag::SloViolating`]. If [`ProfileTable::insert_tag`] added a tag for
-    /// equal traffic, that tag is returned instead.
+    /// equal traffic and an equal `most`, that tag is returned instead.
     ///
     /// # Errors
     /// The errors of [`ProfileTable::load`].
     pub fn classify(&mut self, flows: &[Traffic], most: f64) -> Result<Tag, PlatformError> {
-        if let Some(known) = self.tags.get(&key(flows)) {
+        if let Some(known) = self.tags.get(&key(flows, most)) {
             return Ok(*known);
         }
         Ok(Tag::of(self.load(flows)? <= most))
@@ -332,8 +335,8 @@ impl ProfileTable {
     }
 }
 
-/// Traffic as a key, in canonical order.
-fn key(flows: &[Traffic]) -> TagKey {
+/// Traffic as a key, in canonical order, with the limit on its load.
+fn key(flows: &[Traffic], most: f64) -> TagKey {
     let mut merged: Vec<Traffic> = Vec::new();
     for flow in flows {
         add(&mut merged, flow.clone());
@@ -342,7 +345,7 @@ fn key(flows: &[Traffic]) -> TagKey {
         let rate = (flow.gbit_per_s * 1e6).round() as u64;
         (flow.route, flow.size, rate)
     };
-    let mut found: TagKey = merged.into_iter().map(kilobits).collect();
+    let mut found: Vec<_> = merged.into_iter().map(kilobits).collect();
     found.sort();
-    found
+    (found, most.to_bits())
 }

@@ -14,7 +14,7 @@ use crate::control::{
 use crate::{Path, Platform};
 
 /// The name and version of the file format of a table of profiles.
-pub const PROFILES_SCHEMA: &str = "accelflow.arcus.profiles/2";
+pub const PROFILES_SCHEMA: &str = "accelflow.arcus.profiles/3";
 
 /// A file with a table of profiles: the capacities of a platform for mixes of flows, as `accelflow
 /// arcus profile` writes it.
@@ -98,8 +98,11 @@ pub struct TaggedCombination {
     /// The largest total rate that the platform can deliver if the flows of this combination send
     /// in the proportions of their SLOs, in gigabits per second.
     pub gbit_per_s: f64,
-    /// The tag: `SLO-Friendly` if the load of all SLOs is at most the plan's `oversubscription`
-    /// (15/16 of it for a combination with a `reserved` or `opportunistic` flow), and otherwise
+    /// The limit on the load of all SLOs: the plan's `oversubscription`, or 15/16 of it for a
+    /// combination with a `reserved` or `opportunistic` flow. The tag counts only for flows that are
+    /// admitted up to an equal load.
+    pub most_load: f64,
+    /// The tag: `SLO-Friendly` if the load of all SLOs is at most `most_load`, and otherwise
     /// `SLO-Violating`.
     pub tag: String,
 }
@@ -146,6 +149,7 @@ impl TaggedCombination {
             traffic: traffic.collect(),
             asked_gbit_per_s: found.asked_gbit_per_s,
             gbit_per_s: found.gbit_per_s,
+            most_load: found.most,
             tag: found.tag.name().to_owned(),
         }
     }
@@ -195,9 +199,9 @@ impl ProfileFile {
             .map_err(|error| PlanError::of(Vec::new(), format!("profiles: {error}")))
     }
 
-    /// Returns the file's capacities and tags as a table for the platform of `plan`. The tags are
-    /// those of the profiled plan: they do not take other policies or another `oversubscription` of
-    /// `plan` into account.
+    /// Returns the file's capacities and tags as a table for the platform of `plan`. A tag counts only
+    /// for the limit on the load for which it was found ([`TaggedCombination::most_load`]). If `plan`
+    /// has another `oversubscription` or other policies, the capacities decide.
     ///
     /// # Errors
     /// [`PlanError`] for profiles of another platform, for a context that does not fit the
@@ -230,7 +234,8 @@ impl ProfileFile {
                 size: Bytes(traffic.message_bytes),
                 gbit_per_s: traffic.gbit_per_s,
             });
-            table.insert_tag(&traffic.collect::<Vec<Traffic>>(), tag);
+            let traffic = traffic.collect::<Vec<Traffic>>();
+            table.insert_tag(&traffic, combination.most_load, tag);
         }
         Ok(table)
     }

@@ -1,0 +1,76 @@
+//! Plans at the edges of what is allowed: tables of profiles of other plans, and the last moments of a
+//! run.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use accelflow_arcus::control::ProfileTable;
+use accelflow_arcus::plan::{CheckedPlan, ProfileFile, SweepOptions, plan, profile};
+use serde_json::{Value, json};
+
+const VERSION: &str = "1.2.3";
+
+fn flow(name: &str, policy: &str, slo: f64) -> Value {
+    json!({
+        "name": name, "accelerator": "ipsec", "path": "inline_rx", "message_bytes": 1500,
+        "slo_gbit_per_s": slo, "policy": policy,
+    })
+}
+
+fn checked(document: &Value) -> CheckedPlan {
+    CheckedPlan::from_json(document).unwrap()
+}
+
+/// The names of the rejected flows, each with the rate that it asked for and the rate that is left.
+fn rejected(document: &Value, profiles: ProfileTable) -> Vec<(String, f64, f64)> {
+    let result = plan(&checked(document), profiles).unwrap();
+    let each = result.rejected.into_iter();
+    each.map(|flow| (flow.name, flow.asked_gbit_per_s, flow.left_gbit_per_s))
+        .collect()
+}
+
+/// What a plan rejects with the table of profiles of another plan for the same platform.
+fn rejected_with(profiled: &Value, planned: &Value) -> Vec<(String, f64, f64)> {
+    let options = SweepOptions {
+        sizes: Vec::new(),
+        paths: Vec::new(),
+        most: 2,
+        threads: 1,
+    };
+    let file = profile(&checked(profiled), &options, VERSION).unwrap();
+    let stored = serde_json::to_value(file).unwrap();
+    let read = ProfileFile::from_json(&stored, VERSION).unwrap();
+    rejected(planned, read.table(&checked(planned)).unwrap())
+}
+
+#[test]
+fn tags_of_a_table_count_only_up_to_the_load_for_which_they_were_found() {
+    let of = |oversubscription: f64, flows: [Value; 2]| {
+        json!({
+            "oversubscription": oversubscription, "accelerators": ["ipsec"], "duration_us": 500,
+            "flow": flows,
+        })
+    };
+    let two = |slo: f64| [flow("a", "on-demand", slo), flow("b", "on-demand", slo)];
+    // Of 32 Gbit/s, 40 are promised: too many, unless the plan allows 1.6 times the capacity.
+    let (strict, loose) = (of(1.0, two(20.0)), of(1.6, two(20.0)));
+    assert_eq!(rejected_with(&strict, &loose), []);
+    assert_eq!(rejected_with(&loose, &loose), []);
+    for profiled in [&strict, &loose] {
+        let found = rejected_with(profiled, &strict);
+        let [(name, asked, left)] = &found[..] else {
+            panic!("{found:?}");
+        };
+        assert!(name == "b" && left < asked, "{found:?}");
+    }
+    // An on-demand flow may use the headroom of a reserved flow, which may not do so itself.
+    let mixed = of(
+        1.0,
+        [flow("a", "reserved", 15.5), flow("b", "on-demand", 15.5)],
+    );
+    let without = ProfileTable::new(checked(&mixed).platform);
+    assert_eq!(rejected(&mixed, without), []);
+    assert_eq!(rejected_with(&mixed, &mixed), []);
+    let both = [flow("a", "reserved", 15.5), flow("b", "reserved", 15.5)];
+    let found = rejected_with(&of(1.0, two(15.5)), &of(1.0, both));
+    assert_eq!(found.len(), 1, "{found:?}");
+}
