@@ -254,7 +254,7 @@ FLOW = {
             "flow 'it': slo_gbit_per_s = -1: must be above 0",
         ),
         ({"slo_operations_per_s": math.nan}, "slo_operations_per_s = nan: must be a finite number"),
-        ({"from_us": 2_000}, "flow 'it': from_us = 2000: must be at most 1999"),
+        ({"from_us": 2_000}, "flow 'it': from_us = 2000: must be at most 1900"),
         ({"from_us": 5, "until_us": 5}, "flow 'it': until_us = 5: must be above from_us = 5"),
         ({"until_us": "end"}, "flow 'it': until_us = 'end': must be a whole number"),
         ({"accelerator": "storage"}, "flow 'it': accelerator = 'storage': must be "),

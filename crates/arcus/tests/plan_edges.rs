@@ -74,3 +74,35 @@ fn tags_of_a_table_count_only_up_to_the_load_for_which_they_were_found() {
     let found = rejected_with(&of(1.0, two(15.5)), &of(1.0, both));
     assert_eq!(found.len(), 1, "{found:?}");
 }
+
+#[test]
+fn every_flow_of_an_allowed_plan_is_admitted_or_rejected() {
+    let plan_of = |duration: u64, from: u64| {
+        let mut late = flow("late", "on-demand", 5.0);
+        late["from_us"] = from.into();
+        json!({"duration_us": duration, "flow": [flow("a", "on-demand", 5.0), late]})
+    };
+    // The last control period ends 100 us before the end of a run of 2,200 us.
+    for (duration, last) in [
+        (2_000, 1_900),
+        (1_500, 1_450),
+        (1_999, 1_900),
+        (95, 90),
+        (50, 0),
+    ] {
+        let error = CheckedPlan::from_json(&plan_of(duration, last + 1)).unwrap_err();
+        let rule = match last {
+            0 => "must be 0: no control period of 100 us ends within the run".to_owned(),
+            _ => format!(
+                "must be at most {last}: flows come at the ends of control periods of 100 us, and \
+                 the last within the run is then"
+            ),
+        };
+        let message = format!("flow 'late': from_us = {}: {rule}", last + 1);
+        assert_eq!(error.message, message);
+        let found = checked(&plan_of(duration, last));
+        let result = plan(&found, ProfileTable::new(found.platform.clone())).unwrap();
+        let names: Vec<&str> = result.admitted.iter().map(|flow| &*flow.name).collect();
+        assert_eq!(names, ["a", "late"]);
+    }
+}

@@ -110,7 +110,8 @@ impl Runtime {
         }
     }
 
-    /// Adds a command, which is executed at the first end of a control period at or after `time`.
+    /// Adds a command, which is executed at the first end of a control period at or after `time`. If
+    /// none comes before the simulation's end, the command is not executed.
     /// Commands for the end of the same control period are executed in the order of their times;
     /// commands with equal times, in the order of addition.
     #[must_use]

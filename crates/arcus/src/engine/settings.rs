@@ -40,6 +40,15 @@ impl Settings {
         (self.warmup, self.warmup + self.duration)
     }
 
+    /// The last time within the run at which a [`Controller`](crate::Controller) is called, counted
+    /// from the end of the warm-up; `None` if there is none after the warm-up.
+    pub(crate) fn last_control(&self) -> Option<Time> {
+        let end = self.warmup + self.duration;
+        let period = self.control_period.as_ps().max(1);
+        let last = (end.as_ps().saturating_sub(1) / period) * period;
+        (last > self.warmup.as_ps()).then(|| Time::from_ps(last) - self.warmup)
+    }
+
     pub(super) fn check(&self) -> Result<(), PlatformError> {
         let duration = self.duration.as_us_f64();
         PlatformError::unless(duration > 0.0, "duration in us", duration, "above 0")?;

@@ -77,7 +77,7 @@ impl CheckedPlan {
             flows.push(planned.map_err(|error| error.within(&place))?);
         }
         let platform = platform_of(&file)?;
-        let settings = Settings::lasting(Time::from_us(file.duration_us)).seeded(file.seed);
+        let settings = settings_of(&file);
         Ok(CheckedPlan {
             platform,
             flows,
@@ -96,6 +96,16 @@ impl CheckedPlan {
             .with_profiles(profiles)
             .oversubscribed(self.file.oversubscription)
     }
+}
+
+/// The length and the seed of a plan's simulations.
+fn settings_of(file: &PlanFile) -> Settings {
+    Settings::lasting(Time::from_us(file.duration_us)).seeded(file.seed)
+}
+
+/// A time in whole microseconds, rounded down.
+fn whole_us(time: Time) -> u64 {
+    time.as_ps() / Time::from_us(1).as_ps()
 }
 
 fn keys(names: &[&str]) -> Vec<Key> {
@@ -294,11 +304,17 @@ impl FlowCheck<'_> {
 
     fn check_times(&self, file: &PlanFile) -> Result<(), PlanError> {
         let from = self.flow.from_us;
-        if from >= file.duration_us {
-            let allowed = format!(
-                "must be at most {}: the run ends at duration_us",
-                file.duration_us - 1
-            );
+        let settings = settings_of(file);
+        let last = settings.last_control().map_or(0, whole_us);
+        if from > last {
+            let period = whole_us(settings.control_period);
+            let allowed = match last {
+                0 => format!("must be 0: no control period of {period} us ends within the run"),
+                _ => format!(
+                    "must be at most {last}: flows come at the ends of control periods of {period} \
+                     us, and the last within the run is then"
+                ),
+            };
             return Err(self.refuse("from_us", from, allowed));
         }
         match self.flow.until_us {

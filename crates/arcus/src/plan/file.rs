@@ -290,7 +290,8 @@ pub struct FlowTable {
     #[serde(default)]
     pub priority: u8,
     /// Simulated time at which the flow asks for admission, in us after the warm-up. It asks at the
-    /// next end of a control period, which come every 100 us; with 0, before the warm-up begins.
+    /// next end of a control period, which come every 100 us and must come before the run's end;
+    /// with 0, before the warm-up begins.
     #[serde(default)]
     pub from_us: u64,
     /// Simulated time at which the flow leaves, in us after the warm-up: it leaves at the next end
