@@ -1,5 +1,6 @@
 //! All tests of this crate in one program, which is built faster than one for each file.
 
+mod added_flows;
 mod contention;
 mod control;
 mod dynamic;

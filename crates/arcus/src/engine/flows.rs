@@ -6,7 +6,7 @@ use accelflow_units::Time;
 use super::controller::{Action, Controller, Counters};
 use super::run::{Run, unlimited};
 use super::state::{Event, FlowState, Route};
-use crate::{Flow, Path, PlatformError};
+use crate::{Flow, Mechanism, Path, PlatformError};
 
 impl Run<'_> {
     pub(super) fn control(
@@ -132,8 +132,12 @@ impl Run<'_> {
         state.due = now;
         state.result.since = now;
         self.flows.push(state);
+        let lane_each = matches!(self.mechanism, Mechanism::Panic { .. });
         for unit in &mut self.units {
             unit.finish.push(unit.virtual_time);
+            if lane_each {
+                unit.queue.widen(self.flows.len());
+            }
         }
         self.begin_flow(now, number)
     }

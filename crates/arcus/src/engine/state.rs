@@ -211,6 +211,12 @@ impl Queue {
         }
     }
 
+    /// Gives each of `flows` flows its own lane.
+    pub(super) fn widen(&mut self, flows: usize) {
+        let lanes = self.lanes.len().max(flows);
+        self.lanes.resize_with(lanes, VecDeque::new);
+    }
+
     /// Adds `job` of `flow` behind the others of its lane.
     pub(super) fn push(&mut self, flow: usize, job: u32) {
         let lane = flow % self.lanes.len();
