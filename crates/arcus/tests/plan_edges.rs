@@ -106,3 +106,14 @@ fn every_flow_of_an_allowed_plan_is_admitted_or_rejected() {
         assert_eq!(names, ["a", "late"]);
     }
 }
+
+#[test]
+fn a_flow_that_comes_to_an_idle_platform_runs_without_shaping_too() {
+    let mut late = flow("late", "on-demand", 5.0);
+    late["from_us"] = 500.into();
+    let found = checked(&json!({"flow": [late], "duration_us": 1_000}));
+    let result = plan(&found, ProfileTable::new(found.platform.clone())).unwrap();
+    let rate = result.admitted[0].gbit_per_s.host_no_ts.unwrap();
+    // The accelerator's rate for messages of 1,500 bytes.
+    assert!((rate / 32.0 - 1.0).abs() < 0.02, "{rate}");
+}

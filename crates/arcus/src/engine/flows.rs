@@ -139,6 +139,8 @@ impl Run<'_> {
                 unit.queue.widen(self.flows.len());
             }
         }
-        self.begin_flow(now, number)
+        self.begin_flow(now, number)?;
+        // On an idle platform, no other event lets the first messages pass.
+        self.dispatch(now)
     }
 }
