@@ -208,21 +208,33 @@ impl Arrivals {
     }
 
     fn check(self) -> Result<(), PlatformError> {
-        let (good, value) = match self {
-            Arrivals::Backlogged | Arrivals::Answers => (true, 0.0),
-            Arrivals::Poisson(every) | Arrivals::Paced(every) => (every > Time::ZERO, 0.0),
+        let above_0 = |name, every: Time| {
+            PlatformError::unless(every > Time::ZERO, name, every.as_us_f64(), "above 0")
+        };
+        match self {
+            Arrivals::Backlogged | Arrivals::Answers => Ok(()),
+            Arrivals::Poisson(every) | Arrivals::Paced(every) => {
+                above_0("interval between messages of a flow in us", every)
+            }
             Arrivals::PoissonStep { before, after, .. } => {
-                (before > Time::ZERO && after > Time::ZERO, 0.0)
+                let name = "interval between messages of a flow before the step in us";
+                above_0(name, before)?;
+                above_0(
+                    "interval between messages of a flow after the step in us",
+                    after,
+                )
             }
             Arrivals::Bursts { burst, every } => {
-                (burst > 0 && every > Time::ZERO, f64::from(burst))
+                let name = "messages in each burst of a flow";
+                PlatformError::unless(burst > 0, name, f64::from(burst), "at least 1")?;
+                above_0("interval between bursts of a flow in us", every)
             }
             Arrivals::Closed { clients, .. } => {
-                ((1..=65_536).contains(&clients), f64::from(clients))
+                let good = (1..=65_536).contains(&clients);
+                let value = f64::from(clients);
+                PlatformError::unless(good, "clients of a flow", value, "from 1 to 65536")
             }
-        };
-        let allowed = "an interval above 0, a burst above 0, 1 to 65536 clients";
-        PlatformError::unless(good, "arrivals of a flow", value, allowed)
+        }
     }
 }
 

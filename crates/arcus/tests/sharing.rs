@@ -472,14 +472,47 @@ fn what_cannot_run_is_refused_with_its_place() {
         })
         .contains("queue limit of a flow = 0")
     );
-    let never = Arrivals::Poisson(Time::ZERO);
-    assert!(
-        refused(Flow {
-            arrivals: never,
-            ..good()
-        })
-        .contains("arrivals of a flow")
-    );
+}
+
+#[test]
+fn arrivals_that_cannot_be_are_refused_by_field_and_value() {
+    let [never, some] = [Time::ZERO, Time::from_us(1)];
+    let bursts = |burst, every| Arrivals::Bursts { burst, every };
+    let step = |before, after| Arrivals::PoissonStep {
+        before,
+        at: some,
+        after,
+    };
+    let interval = "interval between messages of a flow in us = 0: must be above 0";
+    let many = Arrivals::Closed {
+        clients: 65_537,
+        think: never,
+    };
+    for (arrivals, message) in [
+        (Arrivals::Poisson(never), interval),
+        (Arrivals::Paced(never), interval),
+        (
+            step(never, some),
+            "interval between messages of a flow before the step in us = 0: must be above 0",
+        ),
+        (
+            step(some, never),
+            "interval between messages of a flow after the step in us = 0: must be above 0",
+        ),
+        (
+            bursts(7, never),
+            "interval between bursts of a flow in us = 0: must be above 0",
+        ),
+        (
+            bursts(0, some),
+            "messages in each burst of a flow = 0: must be at least 1",
+        ),
+        (many, "clients of a flow = 65537: must be from 1 to 65536"),
+    ] {
+        let flow = Flow::new(0, Path::InlineRx, Bytes(64), arrivals);
+        let error = platform().check(&[flow]).unwrap_err();
+        assert_eq!(error.to_string(), message);
+    }
 }
 
 #[test]
