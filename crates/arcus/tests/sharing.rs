@@ -516,6 +516,24 @@ fn arrivals_that_cannot_be_are_refused_by_field_and_value() {
 }
 
 #[test]
+fn the_largest_array_of_ssds_has_the_reads_of_all_its_units() {
+    let largest = StorageConfig {
+        devices: 65_536,
+        units: 65_536,
+        ..StorageConfig::paper(1)
+    };
+    largest.check().unwrap();
+    let one = StorageConfig {
+        units: 1,
+        ..StorageConfig::paper(1)
+    };
+    assert_eq!(
+        largest.reads_per_s(),
+        one.reads_per_s() * 65_536.0 * 65_536.0
+    );
+}
+
+#[test]
 fn mechanisms_and_settings_that_cannot_be_are_refused() {
     let good = || backlog(0, 64);
     let settings = Settings::lasting(Time::from_us(1));

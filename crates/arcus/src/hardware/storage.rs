@@ -82,7 +82,7 @@ impl StorageConfig {
 
     /// The rate of reads that keeps every unit of every SSD busy, in reads per second.
     pub fn reads_per_s(&self) -> f64 {
-        f64::from(self.devices * self.units) / self.read_mean().as_s_f64()
+        f64::from(self.devices) * f64::from(self.units) / self.read_mean().as_s_f64()
     }
 }
 
