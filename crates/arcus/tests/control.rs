@@ -479,6 +479,18 @@ fn a_flow_that_sent_nothing_was_due_nothing() {
 }
 
 #[test]
+fn periods_without_length_are_not_missed() {
+    let platform = Platform::prototype(vec![ipsec()]);
+    let mut manager = manager();
+    manager.register(request("it", 1_500, 10.0)).unwrap();
+    let (flows, _) = manager.deploy(|_| Arrivals::Poisson(Time::from_us(2)));
+    let settings = Settings::lasting(Time::from_us(500));
+    let result = simulate(&platform, &flows, &Mechanism::NoShaping, &settings).unwrap();
+    let missed = manager.flows()[0].missed_periods(&result, 0, Time::ZERO);
+    assert_eq!(missed, 0);
+}
+
+#[test]
 fn a_managed_burst_ends_with_its_allowance() {
     let class = |allowance| ServiceClass::ManagedBurst {
         factor: 2.0,

@@ -148,8 +148,8 @@ impl FlowStatus {
     /// counts; 0 for an opportunistic flow.
     ///
     /// If the rate is promised in a percentage of periods, these are [`Periods::missed`]. Otherwise
-    /// the periods have length `period`, which must be above 0. Shortfalls add up until the flow
-    /// makes up for them. A sum up to the size of the flow's largest message is no miss: a message
+    /// the periods have length `period`; with 0, none is missed, since nothing is due in no time.
+    /// Shortfalls add up until the flow makes up for them. A sum up to the size of the flow's largest message is no miss: a message
     /// of this size may be under way.
     pub fn missed_periods(&self, run: &RunResult, number: usize, period: Time) -> u64 {
         let Some(slo) = self.slo_gbit_per_s() else {
@@ -157,6 +157,9 @@ impl FlowStatus {
         };
         if let Some(periods) = self.periods(run, number) {
             return periods.missed;
+        }
+        if period == Time::ZERO {
+            return 0;
         }
         let (from, end) = run.presence(number);
         let message = self.request.sizes.largest().get() as f64;
