@@ -3,7 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use accelflow_arcus::control::{
-    AdmissionRequest, Manager, Rate, Runtime, registers_for, registers_for_bursts,
+    AdmissionRequest, Availability, Manager, Rate, Runtime, ServiceClass, registers_for,
+    registers_for_bursts,
 };
 use accelflow_arcus::parameters::ipsec;
 use accelflow_arcus::{Action, Controller, Counters, Path, Platform};
@@ -61,6 +62,29 @@ fn a_rate_that_does_not_fall_is_left_alone() {
         assert_eq!(moved(&mut runtime, rates), None);
         assert_eq!(runtime.predicted_violations(), 0);
     }
+}
+
+#[test]
+fn only_a_promised_rate_gets_the_bucket_of_its_periods() {
+    let bucket = |class, availability| {
+        let mut manager = Manager::new(Platform::prototype(vec![ipsec()]));
+        let slo = Rate::GbitPerS(10.0);
+        let request = AdmissionRequest {
+            class,
+            availability,
+            ..AdmissionRequest::new("it", "ipsec", Path::InlineRx, Bytes(1_500), slo)
+        };
+        manager.register(request).unwrap().registers.bucket()
+    };
+    let periods = Some(Availability {
+        percent: 99.0,
+        period: Time::from_us(10_000),
+    });
+    let promised = |availability| bucket(ServiceClass::OnDemand, availability);
+    // 1 % of a period's 8,333 messages.
+    assert!(promised(periods) > promised(None) + 80 * 1_500);
+    let without = |availability| bucket(ServiceClass::Opportunistic, availability);
+    assert_eq!(without(periods), without(None));
 }
 
 proptest! {

@@ -128,7 +128,8 @@ pub struct AdmissionRequest {
     /// The service class, which says how firmly the rate is promised.
     pub class: ServiceClass,
     /// The percentage of periods in which the flow gets the promised rate. `None` promises the mean
-    /// rate over the measured time in which the flow is present instead.
+    /// rate over the measured time in which the flow is present instead. An opportunistic flow has
+    /// no promised rate, so its value must be valid, but has no effect.
     pub availability: Option<Availability>,
     /// The promised percentile of message latencies; `None` without such a promise.
     pub latency: Option<LatencySlo>,

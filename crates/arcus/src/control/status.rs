@@ -217,9 +217,11 @@ fn pieces(sizes: &Sizes, segment: Bytes) -> f64 {
 
 /// The number of messages that may pass at once after a pause. A flow whose rate is promised in
 /// periods keeps the tokens of the allowed shortfall of a period, so that it loses none of its rate
-/// while its queue is empty for a moment.
+/// while its queue is empty for a moment. Nothing is promised to an opportunistic flow.
 fn burst(request: &AdmissionRequest) -> u32 {
-    let kept = request.availability.zip(request.asked_gbit_per_s());
+    let promised = request.class != ServiceClass::Opportunistic;
+    let availability = request.availability.filter(|_| promised);
+    let kept = availability.zip(request.asked_gbit_per_s());
     let kept = kept.map_or(0.0, |(promised, gbit_per_s)| {
         let messages = gbit_per_s / 8.0 / request.sizes.mean() * promised.period.as_ns_f64();
         TOLERANCE * messages
