@@ -166,16 +166,57 @@ fn a_sweep_before_tenants_are_known_serves_their_admission_without_simulations()
 }
 
 #[test]
-fn a_sweep_that_would_be_too_large_is_refused() {
-    let patterns = (1..=60).map(|size| (RouteEntry::new(0, RX), Bytes(64 * size)));
-    let patterns = patterns.collect();
-    let mut table = ProfileTable::new(platform());
-    let error = table.sweep(&Sweep { patterns, most: 2 }, 1).unwrap_err();
-    let text = error.to_string();
-    assert!(
-        text.starts_with("number of mixes of flows to profile = 20001: must be at most 20000"),
-        "{text}"
+fn a_sweep_that_would_be_too_large_is_refused_with_its_size() {
+    let refused = |sizes: u64, most| {
+        let patterns = (1..=sizes).map(|size| (RouteEntry::new(0, RX), Bytes(64 * size)));
+        let patterns = patterns.collect();
+        let mut table = ProfileTable::new(platform());
+        let error = table.sweep(&Sweep { patterns, most }, 1).unwrap_err();
+        assert_eq!(table.simulated(), 0);
+        error.to_string()
+    };
+    // 60 sizes alone, and 1,770 pairs with 25 divisions each.
+    assert_eq!(
+        refused(60, 2),
+        "number of mixes of flows to profile = 44310: must be at most 20000: give fewer sizes or \
+         paths, or combine fewer flows at a time"
     );
+    // Then 34,220 times 300 of three and 487,635 times 2,300 of four.
+    assert!(refused(60, 4).contains(" = 1131870810: must be"));
+    assert!(refused(20_001, 1).contains(" = 20001: must be"));
+}
+
+#[test]
+fn combinations_that_would_be_too_many_are_refused_with_their_number() {
+    let refused = |flows: usize, routes: usize, most: usize| {
+        let candidate = |number: usize| Candidate {
+            flow: number / routes,
+            traffic: vec![traffic(RX, 64, 1.0)],
+            share: 1.0,
+        };
+        let candidates: Vec<Candidate> = (0..flows * routes).map(candidate).collect();
+        let mut table = ProfileTable::new(platform());
+        let error = combinations(&mut table, &candidates, most).unwrap_err();
+        error.to_string()
+    };
+    let limit = "must be at most 2000";
+    // 20 flows of 4 routes each: 80 alone, and 190 pairs on 16 pairs of routes.
+    assert_eq!(
+        refused(20, 4, 2),
+        format!("combinations of flows = 3120: {limit}: lower --most")
+    );
+    assert_eq!(
+        refused(30, 1, 30),
+        format!("combinations of flows = 1073741823: {limit}: lower --most")
+    );
+    // Numbers that a message cannot state exactly.
+    let uncounted = format!(
+        "combinations of flows = 9007199254740992: {limit}, and there are more than this value \
+         says: lower --most"
+    );
+    for (flows, routes) in [(60, 1), (1_500, 1), (1_500, 64)] {
+        assert_eq!(refused(flows, routes, flows), uncounted);
+    }
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! Combinations of flows that may run together, and whether the platform can give all of them their
 //! SLOs.
 
+use std::collections::BTreeMap;
+
 use super::profile::{ProfileTable, Tag};
 use super::route::Traffic;
 use crate::PlatformError;
@@ -42,7 +44,9 @@ pub struct Combination {
 }
 
 /// The largest number of combinations that are tagged.
-const MOST_COMBINATIONS: usize = 2_000;
+const MOST_COMBINATIONS: f64 = 2_000.0;
+/// The largest number that is counted: 2^53, up to which sums of whole numbers are exact.
+const MOST_COUNTED: f64 = 9_007_199_254_740_992.0;
 
 /// Returns every combination of 1 to `most` candidates, each with its capacity and tag. Two
 /// candidates of the same flow are never combined. The list is empty if `most` is 0.
@@ -55,6 +59,7 @@ pub fn combinations(
     candidates: &[Candidate],
     most: usize,
 ) -> Result<Vec<Combination>, PlatformError> {
+    check_count(candidates, most)?;
     let together = |a: usize, b: usize| candidates[a].flow != candidates[b].flow;
     let mut chosen: Vec<Vec<usize>> = vec![Vec::new()];
     let mut next = 0;
@@ -66,13 +71,6 @@ pub fn combinations(
         });
         chosen.extend(longer.map(|more| [&members[..], &[more]].concat()));
         next += 1;
-        let count = chosen.len() - 1; // the first has no members
-        PlatformError::unless(
-            count <= MOST_COMBINATIONS,
-            "combinations of flows",
-            count as f64,
-            "at most 2000 (counting stops above it): lower --most",
-        )?;
     }
     let combined = chosen.into_iter().skip(1);
     combined
@@ -90,4 +88,43 @@ pub fn combinations(
             })
         })
         .collect()
+}
+
+/// Refuses too many combinations before they are made.
+fn check_count(candidates: &[Candidate], most: usize) -> Result<(), PlatformError> {
+    let count = count(candidates, most);
+    let allowed = match count < MOST_COUNTED {
+        true => "at most 2000: lower --most",
+        false => "at most 2000, and there are more than this value says: lower --most",
+    };
+    PlatformError::unless(
+        count <= MOST_COMBINATIONS,
+        "combinations of flows",
+        count,
+        allowed,
+    )
+}
+
+/// The number of combinations of up to `most` candidates, at most one of each flow. Counting stops at
+/// [`MOST_COUNTED`].
+fn count(candidates: &[Candidate], most: usize) -> f64 {
+    let mut routes: BTreeMap<usize, f64> = BTreeMap::new();
+    for candidate in candidates {
+        *routes.entry(candidate.flow).or_default() += 1.0;
+    }
+    // By the number of members: the combinations of the flows so far.
+    let mut of_size = vec![1.0];
+    for routes in routes.into_values() {
+        if of_size.len() <= most {
+            of_size.push(0.0);
+        }
+        for size in (1..of_size.len()).rev() {
+            of_size[size] += of_size[size - 1] * routes;
+        }
+        let all: f64 = of_size.iter().sum();
+        if all > MOST_COUNTED {
+            return MOST_COUNTED;
+        }
+    }
+    of_size.iter().skip(1).sum()
 }

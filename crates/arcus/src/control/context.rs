@@ -46,13 +46,23 @@ impl Context {
         Context { patterns }
     }
 
-    /// All contexts of up to `most` of the patterns, with the shares of every grid point; `None` if
-    /// there are more than `limit` contexts. The patterns are in the order of [`corners`].
-    pub(super) fn all(
-        patterns: &[(RouteEntry, Bytes)],
-        most: usize,
-        limit: usize,
-    ) -> Option<Vec<Context>> {
+    /// The number of contexts of up to `most` of `patterns` patterns that [`Context::all`] returns.
+    /// It is exact up to 2^53, and beyond that rounded to 53 bits.
+    pub(super) fn count(patterns: usize, most: usize) -> f64 {
+        // Binomial coefficients: of the patterns, and of the sums on the grid between the shares.
+        let chosen = |of: usize, count: usize| {
+            (0..count).fold(1.0, |product, done| {
+                product * (of.saturating_sub(done)) as f64 / (done + 1) as f64
+            })
+        };
+        let counts = (1..=most.max(1))
+            .map(|members| chosen(patterns, members) * chosen(GRID_POINTS, members - 1));
+        counts.sum()
+    }
+
+    /// All contexts of up to `most` of the patterns, with the shares of every grid point. The
+    /// patterns are in the order of [`corners`].
+    pub(super) fn all(patterns: &[(RouteEntry, Bytes)], most: usize) -> Vec<Context> {
         let mut found = Vec::new();
         let mut chosen: Vec<Vec<usize>> =
             (0..patterns.len()).map(|pattern| vec![pattern]).collect();
@@ -67,9 +77,6 @@ impl Context {
                         permille,
                     });
                 found.push(Context::of(each.collect()));
-                if found.len() > limit {
-                    return None;
-                }
             }
             let last = members[members.len() - 1];
             if members.len() < most {
@@ -78,7 +85,7 @@ impl Context {
                 chosen.extend(longer);
             }
         }
-        Some(found)
+        found
     }
 
     /// The flows as a profile runs them, each with a backlog.

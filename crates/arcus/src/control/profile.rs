@@ -148,19 +148,20 @@ impl ProfileTable {
             };
             add(&mut patterns, traffic);
         }
+        let most = sweep.most.min(CONTEXT_PATTERNS);
+        let count = Context::count(patterns.len(), most);
+        PlatformError::unless(
+            count <= ProfileTable::MOST_CONTEXTS as f64,
+            "number of mixes of flows to profile",
+            count,
+            "at most 20000: give fewer sizes or paths, or combine fewer flows at a time",
+        )?;
         let patterns: Vec<(RouteEntry, Bytes)> = self
             .in_order(patterns)?
             .into_iter()
             .map(|traffic| (traffic.route, traffic.size))
             .collect();
-        let most = sweep.most.min(CONTEXT_PATTERNS);
-        let contexts = Context::all(&patterns, most, ProfileTable::MOST_CONTEXTS);
-        let contexts = contexts.ok_or(PlatformError::OutOfRange {
-            name: "number of mixes of flows to profile",
-            value: ProfileTable::MOST_CONTEXTS as f64 + 1.0,
-            allowed: "at most 20000 (counting stops above it): give fewer sizes or paths, or \
-                      combine fewer flows at a time",
-        })?;
+        let contexts = Context::all(&patterns, most);
         let missing: Vec<&Context> = contexts
             .iter()
             .filter(|context| !self.entries.contains_key(context))
