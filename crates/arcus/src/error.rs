@@ -55,6 +55,9 @@ pub enum PlatformError {
         /// The number of flows in the simulation.
         flows: usize,
     },
+    /// An accelerator is called `storage`, the name by which flows ask for the SSDs.
+    #[error("accelerator: name = 'storage': must not be 'storage', which stands for the SSDs")]
+    NamedStorage,
     /// An SLO does not fit into the capacity that earlier promises leave.
     #[error(
         "flow '{name}': an SLO of {asked:.3} Gbit/s on accelerator '{accelerator}' cannot be promised: \

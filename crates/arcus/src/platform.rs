@@ -103,7 +103,8 @@ impl Platform {
     /// Checks that the platform's values are allowed and that `flows` can run on it.
     ///
     /// # Errors
-    /// [`PlatformError::OutOfRange`] for a value outside its range, [`PlatformError::UnknownPart`]
+    /// [`PlatformError::OutOfRange`] for a value outside its range, [`PlatformError::NamedStorage`]
+    /// for an accelerator called `storage`, [`PlatformError::UnknownPart`]
     /// for a flow that refers to a part or flow which does not exist, and
     /// [`PlatformError::PathIncomplete`] for a path that needs a part which is missing.
     pub fn check(&self, flows: &[Flow]) -> Result<(), PlatformError> {

@@ -534,6 +534,35 @@ fn the_largest_array_of_ssds_has_the_reads_of_all_its_units() {
 }
 
 #[test]
+fn an_accelerator_is_not_called_like_the_storage() {
+    let mut platform = platform();
+    platform.accelerators[0].name = "storage".to_owned();
+    assert_eq!(
+        platform.check(&[]).unwrap_err().to_string(),
+        "accelerator: name = 'storage': must not be 'storage', which stands for the SSDs"
+    );
+}
+
+#[test]
+fn curves_that_were_not_checked_have_times_too() {
+    let peak = Bandwidth::from_bytes_per_s(1_000_000_000).unwrap();
+    let curve = |block| Curve::Blocks {
+        block: Bytes(block),
+        peak,
+    };
+    // Blocks of 0 bytes, which a platform refuses, count as blocks of 1 byte.
+    assert_eq!(curve(0).busy(Bytes(64)), Time::from_ns(64));
+    assert_eq!(curve(1).busy(Bytes(64)), Time::from_ns(64));
+    let huge = curve(u64::MAX - 1);
+    assert_eq!(huge.busy(Bytes(u64::MAX)), Time::MAX);
+    let falling = vec![
+        (Bytes(64), Time::from_ns(9)),
+        (Bytes(128), Time::from_ns(5)),
+    ];
+    assert_eq!(Curve::Points(falling).busy(Bytes(96)), Time::from_ns(9));
+}
+
+#[test]
 fn mechanisms_and_settings_that_cannot_be_are_refused() {
     let good = || backlog(0, 64);
     let settings = Settings::lasting(Time::from_us(1));

@@ -2,6 +2,7 @@
 
 use super::request::AdmissionRequest;
 use super::route::RouteEntry;
+use crate::hardware::STORAGE;
 use crate::{Platform, PlatformError};
 
 /// A row of ARCUS's AccTable: an accelerator's name, and the indices of all accelerators with this
@@ -14,9 +15,6 @@ pub struct AccEntry {
     /// the row for the storage.
     pub instances: Vec<usize>,
 }
-
-/// The name that a flow gives instead of an accelerator's name if it uses only the storage (the SSDs).
-pub const STORAGE: &str = "storage";
 
 /// The AccTable of a platform: one entry for each accelerator name, whose instances are all
 /// accelerators of this name, and [`STORAGE`] if the platform has storage.

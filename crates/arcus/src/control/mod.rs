@@ -22,7 +22,8 @@ mod status;
 pub(crate) mod thresholds;
 mod verdict;
 
-pub use acc_table::{AccEntry, STORAGE};
+pub use crate::hardware::STORAGE;
+pub use acc_table::AccEntry;
 pub use combination::{Candidate, Combination, combinations};
 pub(crate) use context::GRID_POINTS;
 pub use context::{Capacity, Context, Pattern};

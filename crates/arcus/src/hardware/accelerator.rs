@@ -24,7 +24,7 @@ pub enum Curve {
     /// one block, the rate doubles when the size doubles: the paper's exponential type (the size axis
     /// of the paper's figure is logarithmic).
     Blocks {
-        /// The size of a block; above 0.
+        /// The size of a block; above 0 ([`Curve::busy`] takes 0 as 1).
         block: Bytes,
         /// The rate for messages of whole blocks.
         peak: Bandwidth,
@@ -42,8 +42,9 @@ impl Curve {
         match self {
             Curve::Saturating { setup, peak } => *setup + peak.transfer(size),
             Curve::Blocks { block, peak } => {
-                let blocks = size.get().div_ceil(block.get()).max(1);
-                peak.transfer(Bytes(blocks * block.get()))
+                let block = block.get().max(1);
+                let blocks = size.get().div_ceil(block).max(1);
+                peak.transfer(Bytes(blocks.saturating_mul(block)))
             }
             Curve::Points(points) => between(points, size),
         }
@@ -99,7 +100,7 @@ fn between(points: &[(Bytes, Time)], size: Bytes) -> Time {
         (Some(upper), _) => {
             let ((size_a, time_a), (size_b, time_b)) = (points[upper - 1], points[upper]);
             let share = (size.get() - size_a.get()) as f64 / (size_b.get() - size_a.get()) as f64;
-            time_a + (time_b - time_a).scale(share)
+            time_a + time_b.saturating_sub(time_a).scale(share)
         }
         (None, Some(last)) => last.1.scale(size.get() as f64 / last.0.get() as f64),
         (None, None) => Time::ZERO,
@@ -187,6 +188,9 @@ impl Egress {
     }
 }
 
+/// The name that a flow gives instead of an accelerator's name if it uses only the storage (the SSDs).
+pub const STORAGE: &str = "storage";
+
 /// An accelerator of the device, which serves one message after another.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Accelerator {
@@ -230,8 +234,12 @@ impl Accelerator {
     /// Checks that every parameter of the accelerator is allowed.
     ///
     /// # Errors
-    /// [`PlatformError::OutOfRange`] for the first parameter that is outside its range.
+    /// [`PlatformError::NamedStorage`] for the name `storage`, and [`PlatformError::OutOfRange`] for
+    /// the first parameter that is outside its range.
     pub fn check(&self) -> Result<(), PlatformError> {
+        if self.name == STORAGE {
+            return Err(PlatformError::NamedStorage);
+        }
         self.curve.check()?;
         for egress in [Some(self.egress), self.call_egress].into_iter().flatten() {
             if let Egress::Ratio(ratio) = egress {

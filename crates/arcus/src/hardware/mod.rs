@@ -6,7 +6,7 @@ mod pcie;
 mod software;
 mod storage;
 
-pub use accelerator::{Accelerator, Curve, Egress, Law};
+pub use accelerator::{Accelerator, Curve, Egress, Law, STORAGE};
 pub use link::{Direction, Sent, Transfer};
 pub use pcie::{Generation, Packet, PcieConfig};
 pub(crate) use software::SoftwareShaper;
