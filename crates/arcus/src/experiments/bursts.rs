@@ -189,7 +189,7 @@ fn phase_rows(course: &Course, phase: &Phase) -> Vec<Row> {
         row("p99", "64 B 99th percentile", "us", p99),
         row(
             "share_above_1_us",
-            "10 us whose 99th percentile is above 1 us",
+            "share of 10 us slices whose 99th percentile is above 1 us",
             "",
             late / slices.len() as f64,
         ),
