@@ -257,7 +257,10 @@ FLOW = {
         ({"from_us": 2_000}, "flow 'it': from_us = 2000: must be at most 1900"),
         ({"from_us": 5, "until_us": 5}, "flow 'it': until_us = 5: must be above from_us = 5"),
         ({"until_us": "end"}, "flow 'it': until_us = 'end': must be a whole number"),
-        ({"accelerator": "storage"}, "flow 'it': accelerator = 'storage': must be "),
+        (
+            {"accelerator": "storage"},
+            "flow 'it': accelerator = 'storage': must be left out unless storage_devices is above",
+        ),
         ({"message_bytes": 0}, "flow 'it': message_bytes = 0: must be from 1 to 67,108,864"),
         ({"message_bytes": "64"}, "flow 'it': message_bytes = '64': must be a whole number"),
         ({"slo_gbit_per_s": 0}, "flow 'it': slo_gbit_per_s = 0: must be above 0"),

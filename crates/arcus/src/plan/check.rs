@@ -283,8 +283,15 @@ impl FlowCheck<'_> {
         ]);
         for (field, names) in named {
             if let Some(name) = names.iter().find(|name| !self.known.contains(name)) {
+                let place = format!("{}: {field}", self.place());
                 let known = self.known.iter().map(String::as_str);
-                let refusal = Refusal::unknown(format!("{}: {field}", self.place()), name, known);
+                let refusal = match name == STORAGE {
+                    true => {
+                        let allowed = "must be left out unless storage_devices is above 0";
+                        Refusal::new(place, accelflow_parameters::quoted(name), allowed)
+                    }
+                    false => Refusal::unknown(place, name, known),
+                };
                 return Err(PlanError::of(keys(&[field]), refusal));
             }
         }
