@@ -6,7 +6,16 @@ from collections.abc import Sequence
 import pytest
 
 from accelflow import InputError
-from accelflow.companions.precision import Precision, Replicated, parse_share, replicate, scale_of
+from accelflow.companions import PaperResult
+from accelflow.companions.page import markdown
+from accelflow.companions.precision import (
+    Precision,
+    Replicated,
+    Seeds,
+    parse_share,
+    replicate,
+    scale_of,
+)
 from accelflow.findings import Finding, Reported
 from accelflow.findings.statistics import estimate
 
@@ -44,6 +53,33 @@ def test_a_bound_on_seeds_says_what_is_less_precise() -> None:
     assert seeds.count == 10
     assert list(seeds.beyond) == ["a.random"]
     assert seeds.beyond["a.random"] == seeds.reached
+
+
+def test_one_seed_does_not_pass_for_precise() -> None:
+    def first_and(count: int, precision: Precision) -> Replicated[float]:
+        return replicate(value, findings, seeds=(7, count), precision=precision)
+
+    asked = Precision(share=0.02)
+    assert first_and(1, Precision()).seeds == Seeds(7, 1)
+    assert first_and(1, asked).seeds.beyond == {}
+    assert first_and(1, asked).seeds.reached == first_and(2, asked).seeds.reached is not None
+
+
+@pytest.mark.parametrize(
+    ("count", "said"),
+    [
+        (1, "Seed 7; one seed gives no intervals."),
+        (3, "Seeds 7 to 9; no figure depends on the seed."),
+    ],
+)
+def test_a_page_tells_one_seed_from_figures_without_chance(count: int, said: str) -> None:
+    steady = Finding(
+        key="arcus.fig8.a", kind="", unit="", ours=estimate([1.0] * count), experiment="fig8"
+    )
+    reports = {"fig8": {"title": "Fig. 8"}}
+    seeds = {"fig8": Seeds(7, count)}
+    outcome = PaperResult("arcus", 7, (steady,), {"reports": reports}, sections=seeds)
+    assert f"## Fig. 8\n\n{said}\n\n|" in markdown(outcome, {})
 
 
 def test_threads_change_nothing() -> None:

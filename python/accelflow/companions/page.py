@@ -120,6 +120,8 @@ def _chosen(outcome: PaperResult) -> list[str]:
 
 def _precision_text(seeds: Seeds, asked: Precision) -> str:
     """Return a sentence on a section's seeds and the precision of its figures."""
+    if seeds.count == 1:
+        return f"Seed {seeds.first}; one seed gives no intervals."
     text = f"Seeds {seeds.first} to {seeds.first + seeds.count - 1}"
     if seeds.reached is None:
         return f"{text}; no figure depends on the seed."

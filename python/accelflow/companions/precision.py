@@ -82,8 +82,9 @@ class Seeds:
     """The seeds with which an experiment was simulated, and how precise its numbers became.
 
     The seeds are `first` and the following, `count` in all. `reached` is half of the widest
-    interval as a share of :func:`scale_of`; None if no number depends on the seed. `beyond` has
-    such a share for each finding that is less precise than requested, by the finding's key.
+    interval as a share of :func:`scale_of`; None if no number depends on the seed, and for a single
+    seed, which gives no intervals. `beyond` has such a share for each finding that is less precise
+    than requested, by the finding's key.
     """
 
     first: int
@@ -120,14 +121,16 @@ def replicate(
 
     `seeds` has the first seed and the number of seeds to begin with. `findings` computes the
     findings from the results of all runs so far. If `precision.share` is None, no more seeds are
-    used. Otherwise the number of seeds grows to what the widest interval needs, at most doubling
-    each time, until all findings are precise enough or `precision.most_seeds` have run. `threads`
-    is the number of runs at a time; results do not depend on it.
+    used. Otherwise the number of seeds begins with 2 at least, and grows to what the widest
+    interval needs, at most doubling each time, until all findings are precise enough or
+    `precision.most_seeds` have run. `threads` is the number of runs at a time; results do not
+    depend on it.
     """
     runs: list[Run] = []
     seed, wanted = seeds
     if precision.share is not None:
-        wanted = min(wanted, precision.most_seeds)
+        # One seed has no interval, and would pass for precise.
+        wanted = max(2, min(wanted, precision.most_seeds))
     with ThreadPoolExecutor(threads) as pool:
         while True:
             runs += pool.map(run, range(seed + len(runs), seed + wanted))
