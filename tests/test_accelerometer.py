@@ -302,3 +302,20 @@ def test_plots_are_equal_bytes_for_equal_services(tmp_path: Path) -> None:
         assert len(data) > 5_000
     second = accelerometer.write_plots(service, tmp_path / "second")
     assert [p.read_bytes() for p in first] == [p.read_bytes() for p in second]
+
+
+def test_kernels_whose_names_look_alike_have_their_own_pictures(tmp_path: Path) -> None:
+    alike = ["a/b", "a b", "a_b", "c d"]
+    kernels = [replace(COMPRESSION, name=name, kernel_share_ratio=0.02) for name in alike]
+
+    def written(kernels: list[Kernel], place: str) -> dict[str, bytes]:
+        paths = accelerometer.write_plots(replace(FEED1, kernels=kernels), tmp_path / place)
+        return {path.name: path.read_bytes() for path in paths}
+
+    found = written(kernels, "found")
+    heatmaps = {name: data for name, data in found.items() if name.startswith("heatmap-")}
+    assert len(heatmaps) == len(set(heatmaps.values())) == len(alike)
+    assert {"heatmap-a_b.png", "heatmap-c_d.png"} <= set(heatmaps)
+    # The pictures' names depend on no order.
+    turned = written(kernels[::-1], "turned")
+    assert {name: turned[name] for name in heatmaps} == heatmaps

@@ -1,7 +1,9 @@
 """Pictures of an evaluated service: its time, the sizes that pay, and its sensitivities."""
 
+import hashlib
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any, Final
@@ -52,13 +54,16 @@ def write_plots(
     """Write the pictures of `service` to `directory` and return their paths.
 
     `breakdown.png` and `sensitivity.png` are always written. Each kernel has `heatmap-NAME.png` if
-    its acceleration is known, and `granularity-NAME.png` if its cycles per byte are known. With a
-    `decision` of :func:`accelflow.accelerometer.decisions.decide`, `alternatives.png` is added.
+    its acceleration is known, and `granularity-NAME.png` if its cycles per byte are known. NAME is
+    the kernel's name with underscores for spaces and special characters, and with a checksum if
+    another kernel would have the same. With a `decision` of
+    :func:`accelflow.accelerometer.decisions.decide`, `alternatives.png` is added.
     Equal services give equal bytes. Raises InputError as :func:`evaluate` does, and OSError if a
     file cannot be written.
     """
     directory = file_path("directory", directory)
     result = evaluate(service, around_ratio=AROUND_RATIO)
+    names = _file_names([kernel.name for kernel in service.kernels])
     figures: dict[str, Figure] = {}
     with mpl.rc_context(STYLE):
         figures["breakdown"] = _breakdown(result)
@@ -66,13 +71,32 @@ def write_plots(
         if decision is not None:
             figures["alternatives"] = _alternatives(decision, result["ideal_speedup_ratio"])
         for kernel, row in zip(service.kernels, result["kernels"], strict=True):
-            # Names of files have at most 255 bytes.
-            name = re.sub(r"[^A-Za-z0-9_.-]+", "_", kernel.name)[:100]
+            name = names[kernel.name]
             if kernel.acceleration_ratio is not None:
                 figures[f"heatmap-{name}"] = _heatmap(service, kernel, row)
             if row["cycles_per_byte"] is not None:
                 figures[f"granularity-{name}"] = _granularity(kernel, row)
         return [save(figure, directory / f"{name}.png") for name, figure in figures.items()]
+
+
+def _file_names(kernels: Sequence[str]) -> dict[str, str]:
+    """Return the part of a file's name that stands for each kernel; no two are equal.
+
+    Characters that do not suit file names become underscores. A kernel whose result is also
+    another's has a checksum of its name added, which depends neither on the order of kernels nor on
+    other kernels. A name that needs no change stays.
+    """
+    # Names of files have at most 255 bytes.
+    plain = {name: re.sub(r"[^A-Za-z0-9_.-]+", "_", name)[:100] for name in kernels}
+    counts = Counter(plain.values())
+    return {
+        name: short if short == name or counts[short] == 1 else f"{short}-{_checksum(name)}"
+        for name, short in plain.items()
+    }
+
+
+def _checksum(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
 def _gain(ratio: float | None) -> str:
