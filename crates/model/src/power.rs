@@ -356,12 +356,13 @@ impl Power {
         );
         for (place, value, limit) in amounts {
             // Busy time may exceed the total by rounding errors, which are not the caller's mistake.
-            if !(0.0..=limit * ROUNDING).contains(&value) {
+            // Infinite counts are refused although the product for them overflows.
+            if !(value.is_finite() && (0.0..=limit * ROUNDING).contains(&value)) {
                 let allowed = match limit < f64::MAX {
                     true => format!(
                         "must be from 0 to {limit} s, which is window_s times the number of units"
                     ),
-                    false => "must be 0 or more".to_owned(),
+                    false => "must be a number, 0 or more".to_owned(),
                 };
                 return Err(Refusal::new(place, value, allowed));
             }

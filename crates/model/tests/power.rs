@@ -177,13 +177,16 @@ fn impossible_activity_and_inputs_are_refused() {
         moved_bytes: -1.0,
         ..second()
     };
-    assert!(refused(&negative).starts_with("moved_bytes = -1: must be 0 or more"));
+    assert_eq!(
+        refused(&negative),
+        "moved_bytes = -1: must be a number, 0 or more"
+    );
     let mut pes = second();
     pes.busy_pe_s[4] = 9.0;
     assert!(refused(&pes).starts_with("TCP = 9: must be from 0 to 8"));
     for (name, value, said) in [
         ("orchestration_max_w", 400.0, "must stay below the server's"),
-        ("orchestration_max_w", 0.5, "of the dispatchers"),
+        ("orchestration_max_w", 0.5, "the watts of 18 dispatchers"),
     ] {
         let mut inputs = PowerInputs::default();
         inputs.set(name, value).unwrap();
@@ -202,6 +205,35 @@ fn impossible_activity_and_inputs_are_refused() {
         error,
         "dispatcher_clock_ghz = 0: must be a number from 0.001 to 10 GHz"
     );
+}
+
+/// Counts have no upper limit, but infinity and NaN are no counts.
+#[test]
+fn counts_without_a_number_are_refused() {
+    let power = power(&[]);
+    for amount in [f64::INFINITY, f64::NAN] {
+        let instructions = Activity {
+            dispatcher_instructions: amount,
+            ..second()
+        };
+        let bytes = Activity {
+            moved_bytes: amount,
+            ..second()
+        };
+        for (activity, name) in [
+            (instructions, "dispatcher_instructions"),
+            (bytes, "moved_bytes"),
+        ] {
+            let error = power.energy(Hardware::AccelFlow, &activity).unwrap_err();
+            assert_eq!(error.place, name);
+            assert_eq!(error.allowed, "must be a number, 0 or more");
+        }
+    }
+    let most = Activity {
+        moved_bytes: f64::MAX,
+        ..second()
+    };
+    assert!(power.energy(Hardware::AccelFlow, &most).is_ok());
 }
 
 #[test]
