@@ -207,6 +207,20 @@ fn impossible_activity_and_inputs_are_refused() {
     );
 }
 
+/// A server's power follows from that of its accelerators, so that none is possible with 0 W.
+#[test]
+fn accelerators_take_power() {
+    let mut inputs = PowerInputs::default();
+    let error = inputs.set("accelerators_max_w", 0.0).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "accelerators_max_w = 0: must be a number from 0.000001 to 10000 W"
+    );
+    // The least of the range is possible: 32.3 uW, of which the orchestration takes a part.
+    let least = power(&[("accelerators_max_w", 1e-6), ("orchestration_max_w", 1e-6)]);
+    assert!(close(least.server_max_w(), 1e-6 / 0.031));
+}
+
 /// Counts have no upper limit, but infinity and NaN are no counts.
 #[test]
 fn counts_without_a_number_are_refused() {

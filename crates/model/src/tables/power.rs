@@ -52,7 +52,8 @@ const ROWS: &[Row<PowerInputs>] = &[
             "accelerators_max_w",
             "W",
             12.5,
-            (0.0, 1e4),
+            // Not 0: the server's power is this over a share of it.
+            (1e-6, 1e4),
             Provenance::Paper,
             "AccelFlow, section VII.B.5",
         ),
