@@ -246,9 +246,8 @@ fn the_offloads_of_a_rider_are_drawn_with_those_of_its_carrier() {
     }
 }
 
-/// An accelerator of one queue, M/M/1, for which the wait is r / (1 - r) times the service time.
-#[test]
-fn tornado_has_the_hosts_of_a_queue_once() {
+/// Two kernels in one queue, M/M/1, of an accelerator that ten hosts share.
+fn sharing() -> Scenario {
     let shared = |name: &str| {
         let mut kernel = scenario().kernels.remove(0);
         name.clone_into(&mut kernel.name);
@@ -264,10 +263,22 @@ fn tornado_has_the_hosts_of_a_queue_once() {
         };
         kernel
     };
-    let two = Scenario {
+    Scenario {
         host: CyclesPerSecond(1e9),
         kernels: vec![shared("a"), shared("b")],
-    };
+    }
+}
+
+/// The speedup of [`sharing`] if hosts use this share of the accelerator: ten use 0.4 of it. The
+/// wait is r / (1 - r) times the service time.
+fn sharing_speedup(used: f64) -> f64 {
+    let wait = 2_000.0 * used / (1.0 - used);
+    1.0 / (0.6 + 0.4 / 2.0 + 2.0 * 1e4 / 1e9 * wait)
+}
+
+#[test]
+fn tornado_has_the_hosts_of_a_queue_once() {
+    let two = sharing();
     let swings = tornado(&two, &[], 0.5);
     let hosts: Vec<_> = swings
         .iter()
@@ -278,16 +289,40 @@ fn tornado_has_the_hosts_of_a_queue_once() {
         (hosts[0].kernel, hosts[0].low.0, hosts[0].high.0),
         (0, 5.0, 15.0)
     );
-    // Ten hosts use 0.4 of it, five 0.2, fifteen 0.6.
-    let speedup = |used: f64| {
-        let wait = 2_000.0 * used / (1.0 - used);
-        1.0 / (0.6 + 0.4 / 2.0 + 2.0 * 1e4 / 1e9 * wait)
-    };
     for (found, used) in [(hosts[0].low.1, 0.2), (hosts[0].high.1, 0.6)] {
-        assert!((found.unwrap() - speedup(used)).abs() < 1e-12);
+        assert!((found.unwrap() - sharing_speedup(used)).abs() < 1e-12);
     }
     // Thirty would overload it.
     let swings = tornado(&two, &[], 2.0);
     let hosts = swings.iter().find(|swing| swing.field == Field::QueueHosts);
     assert_eq!(hosts.unwrap().high, (30.0, None));
+}
+
+/// The range of any kernel that shares a queue is the range of its hosts, and the last one counts.
+#[test]
+fn tornado_has_the_range_of_a_queue_of_any_of_its_kernels() {
+    let two = sharing();
+    let range = |kernel: usize, min: f64, max: f64| Uncertain {
+        kernel,
+        ..uncertain(Field::QueueHosts, Distribution::Uniform { min, max })
+    };
+    for given in [
+        vec![range(1, 8.0, 12.0)],
+        vec![range(0, 8.0, 12.0)],
+        vec![range(0, 2.0, 3.0), range(1, 8.0, 12.0)],
+    ] {
+        let swings = tornado(&two, &given, 0.5);
+        let mut hosts = swings
+            .iter()
+            .filter(|swing| swing.field == Field::QueueHosts);
+        let only = hosts.next().unwrap();
+        assert_eq!((only.kernel, hosts.next()), (0, None));
+        for (found, (hosts, used)) in [(only.low, (8.0, 0.32)), (only.high, (12.0, 0.48))] {
+            assert_eq!(found.0, hosts);
+            assert!((found.1.unwrap() - sharing_speedup(used)).abs() < 1e-12);
+        }
+        // Draws are between the same ends.
+        let drawn = sample(&two, &given, 1_000, 1).unwrap().speedup;
+        assert!(drawn[0] >= sharing_speedup(0.48) && drawn[999] <= sharing_speedup(0.32));
+    }
 }

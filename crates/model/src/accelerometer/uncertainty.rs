@@ -250,6 +250,12 @@ fn set_hosts(scenario: &mut Scenario, kernel: usize, value: f64) {
     }
 }
 
+/// Whether `field` is one input for the kernels `a` and `b`, such as the hosts of their queue.
+fn same_input(scenario: &Scenario, field: Field, a: usize, b: usize) -> bool {
+    let queue = |kernel: usize| scenario.kernels.get(kernel).and_then(shared_queue);
+    a == b || field == Field::QueueHosts && queue(a).is_some() && queue(a) == queue(b)
+}
+
 /// The name of the queue that the kernel shares with others.
 fn shared_queue(kernel: &Kernel) -> Option<&str> {
     match &kernel.queue {
@@ -493,7 +499,8 @@ impl Swing {
 /// The result leaves out inputs that are not given, infinite or derived from others, and inputs of
 /// 0 that are not in `uncertain`. The offloads of a kernel that rides on another are derived: they are those of
 /// the kernel that carries it, and change with them. The hosts of a queue that kernels share are
-/// one input, of the first of these kernels. If alpha, C, n, C_b and sizes are all given (in
+/// one input, of the first of these kernels, whichever of them is in `uncertain`. As in [`sample`],
+/// the last of several distributions of one input counts. If alpha, C, n, C_b and sizes are all given (in
 /// Accelerometer's symbols), alpha is derived from the others; if alpha is in `uncertain`, C_b is
 /// derived instead. C, beta, and C_b without sizes vary only if they are in `uncertain`: C has an
 /// effect only as n / C, beta determines the unit of C_b, and C_b without sizes has no effect.
@@ -502,9 +509,10 @@ pub fn tornado(scenario: &Scenario, uncertain: &[Uncertain], around: f64) -> Vec
     for (number, kernel) in scenario.kernels.iter().enumerate() {
         for field in Field::ALL {
             let shared = field == Field::HostCycles;
-            let known = uncertain
-                .iter()
-                .find(|u| u.field == field && (shared || u.kernel == number));
+            let known = uncertain.iter().rfind(|input| {
+                input.field == field
+                    && (shared || same_input(scenario, field, input.kernel, number))
+            });
             let Some(value) = field.get(scenario, number) else {
                 continue;
             };
