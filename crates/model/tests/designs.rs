@@ -388,6 +388,21 @@ fn selection_scales_alpha_by_offloads_or_by_cycles() {
     }
 }
 
+/// A rate of offloads that pay does not say which sizes these have, and so not how many cycles.
+#[test]
+fn the_cycles_of_offloads_of_unknown_sizes_are_unknown() {
+    let mut some = kernel("k", 0.3);
+    let sizes = vec![(100.0, 0.5), (900.0, 1.0)];
+    some.sizes = Some(SizeCdf::new(sizes, Interpolation::Step).unwrap());
+    for (all, share, by_cycles) in [(1.0, 0.3, Some(0.3)), (2.0, 0.15, None)] {
+        some.selection = Selection::OutOf(OffloadsPerSecond(all * some.offloads.0));
+        let outcome = service(vec![some.clone()]).evaluate().unwrap();
+        let kernel = &outcome.kernels[0];
+        assert!((kernel.offloaded_share - share).abs() < 1e-12);
+        assert_eq!(kernel.offloaded_share_by_cycles, by_cycles);
+    }
+}
+
 /// L of an interface that is not pipelined is the mean over the offloads that are made.
 #[test]
 fn transfer_per_byte_follows_the_sizes() {

@@ -52,9 +52,8 @@ pub struct KernelResult {
     /// of the offloads are selected.
     pub offloaded_share: f64,
     /// Like `offloaded_share`, but the kernel's share (alpha) is always scaled by the cycles of the
-    /// selected offloads, not by their number. `None` unless the sizes of offloads are known. Alpha
-    /// itself with [`Selection::OutOf`](super::Selection::OutOf), since the sizes of the selected
-    /// offloads are not known then.
+    /// selected offloads, not by their number. `None` unless the sizes of these are known: they
+    /// are not if [`Selection::OutOf`](super::Selection::OutOf) selects a part of the offloads.
     pub offloaded_share_by_cycles: Option<f64>,
     /// n: the offloads per second that go to the accelerator.
     pub offloads: OffloadsPerSecond,

@@ -184,9 +184,13 @@ impl<'k> Solver<'k> {
         Some(self.kernel.share * work?.sum / self.kernel.mean_work()?)
     }
 
-    /// alpha scaled by the cycles of the offloads, if sizes are known.
+    /// alpha scaled by the cycles of the offloads, if the sizes of these are known.
     pub(super) fn share_by_cycles(&self, picked: &Picked) -> Option<f64> {
-        self.share_of(picked.work)
+        match self.kernel.selection {
+            // The sizes are those of all offloads, of which it is unknown which are selected.
+            Selection::OutOf(_) if picked.part < 1.0 => None,
+            _ => self.share_of(picked.work),
+        }
     }
 
     pub(super) fn pays(&self, queue: MeanCycles, in_speedup: bool) -> Option<Lucrative> {
