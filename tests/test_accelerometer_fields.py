@@ -14,7 +14,9 @@ from accelflow.accelerometer import Kernel, Queue, Service
 from accelflow.accelerometer.decisions import Goal, decide, seek
 from accelflow.accelerometer.files import read, read_question
 from accelflow.accelerometer.service import Range, Sizes
+from accelflow.accelerometer.simulated import Run, simulate
 from accelflow.cli import program
+from accelflow.cli.deciding import simulation_text
 from accelflow.errors import InputError
 from offloads import EXAMPLES
 
@@ -309,3 +311,41 @@ def test_no_offloads_are_said_to_be_free(tmp_path: Path) -> None:
     assert done.exit_code == 0
     assert "20.00 % of the host's cycles, at no cost: offloads_per_s is 0" in done.output
     assert "0 a second" not in done.output
+
+
+def test_latencies_without_an_acceleration_are_unknown_to_equations_and_simulation() -> None:
+    service = read(EXAMPLES / "two-accelerators.toml")
+    first, second = (replace(k, acceleration_ratio=None, queue_cycles=0) for k in service.kernels)
+    fast = replace(first, acceleration_ratio=8)
+    rider = replace(first, name="rider", rides_on=first.name, transfer_cycles=0)
+    rider = replace(rider, kernel_share_ratio=0.1)
+    for kernels, named in (
+        ([first], [first]),
+        ([fast, second], [second]),
+        ([first, second], [first, second]),
+        ([fast, rider], [rider]),
+        ([replace(first, placement="remote")], []),
+        ([replace(first, queue_cycles=Queue(service_cycles=500))], []),
+    ):
+        run = Run(requests=200, seeds=2, load_ratio=1.5)
+        found = simulate(replace(service, kernels=kernels), run)
+        row = found["service"] or found["kernels"][0]
+        loaded = [row["loaded"][f"{of}_latency_cycles"] for of in ("mean", "p99")]
+        reductions = [row["latency_reduction_ratio"], *(of["reduction_ratio"] for of in loaded)]
+        text = "\n".join(simulation_text({**found, "kernels": [], "service": row}))
+        assert row["speedup_ratio"]["mean"] > 0
+        assert all(of["without_cycles"]["mean"] > 0 for of in loaded)
+        if not named:
+            assert all(
+                of["mean"] > 0 for of in (*reductions, *(of["with_cycles"] for of in loaded))
+            )
+            assert row["why_latency_unknown"] is None
+            continue
+        assert row["closed_form"]["latency_reduction_ratio"] is None
+        unknown = {"mean": None, "half_width": None}
+        assert [*reductions, *(of["with_cycles"] for of in loaded)] == [unknown] * 5
+        missing = " and ".join(f"{kernel.name}.acceleration_ratio" for kernel in named)
+        assert row["why_latency_unknown"] == f"unknown without {missing}"
+        assert text.count(" -\n") == 3
+        assert f"\n  -: latency unknown without {missing}" in text
+        assert "*" not in text

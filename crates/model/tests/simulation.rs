@@ -69,6 +69,10 @@ fn speedup(kernel: &Kernel, with: Run) -> f64 {
     run(kernel, with).requests_per_cycle / without.requests_per_cycle
 }
 
+fn mean_latency(measured: &Measured) -> f64 {
+    measured.mean_latency_cycles.expect("known")
+}
+
 /// One request at a time: its latency is without waits for cores.
 fn latency_reduction(kernel: &Kernel, with: Run) -> f64 {
     let alone = Run { threads: 1, ..with };
@@ -79,7 +83,7 @@ fn latency_reduction(kernel: &Kernel, with: Run) -> f64 {
             ..alone
         },
     );
-    without.mean_latency_cycles / run(kernel, alone).mean_latency_cycles
+    mean_latency(&without) / mean_latency(&run(kernel, alone))
 }
 
 fn predicted(kernel: &Kernel) -> (f64, f64) {
@@ -322,16 +326,61 @@ fn responses_that_go_first_end_sooner() {
         requests: 20_000,
         ..RUN
     };
-    let in_order = run(&kernel, loaded).mean_latency_cycles;
-    let first = run(
-        &kernel,
-        Run {
-            responses_first: true,
-            ..loaded
-        },
-    )
-    .mean_latency_cycles;
+    let in_order = mean_latency(&run(&kernel, loaded));
+    let responses_first = Run {
+        responses_first: true,
+        ..loaded
+    };
+    let first = mean_latency(&run(&kernel, responses_first));
     assert!(first < 0.9 * in_order, "{first} {in_order}");
+}
+
+/// Without A, the simulation knows a latency where the equations do: if no request waits for the
+/// accelerator. It also takes the accelerator's time from a queue.
+#[test]
+fn latencies_that_depend_on_an_unknown_time_are_unknown() {
+    let few = Run {
+        requests: 100,
+        ..RUN
+    };
+    let known = |kernels: &[Kernel], with: Run| {
+        let measured = simulate(&service(kernels), &with).expect("a run");
+        let known = measured.mean_latency_cycles.is_some();
+        assert_eq!(measured.p99_latency_cycles.is_some(), known);
+        known
+    };
+    for threading in Threading::ALL {
+        for placement in [Placement::OffChip, Placement::Remote] {
+            let whole = Kernel {
+                design: Design::new(threading, placement, None).expect("a design"),
+                ..kernel(threading)
+            };
+            assert!(known(std::slice::from_ref(&whole), few));
+            if threading == Threading::Sync {
+                continue;
+            }
+            let without = Kernel {
+                acceleration: None,
+                ..whole.clone()
+            };
+            let both = [whole, without];
+            let closed = service(&both[1..]).evaluate().expect("an outcome");
+            let apart = threading == Threading::AsyncNoResponse && placement == Placement::Remote;
+            assert_eq!(closed.latency_reduction.is_some(), apart);
+            assert_eq!(known(&both[1..], few), apart, "{threading:?} {placement:?}");
+            assert_eq!(known(&both, few), apart, "{threading:?} {placement:?}");
+            let on_host = Run {
+                offloading: false,
+                ..few
+            };
+            assert!(known(&both, on_host));
+            let stated = Kernel {
+                queue: queue(1.0, Some(2_000.0), None),
+                ..both[1].clone()
+            };
+            assert!(known(&[stated], few));
+        }
+    }
 }
 
 #[test]

@@ -72,8 +72,10 @@ def simulate(service: Service, run: Run | None = None) -> dict[str, Any]:
     offloading: latencies then grow with the length of the run. Simulated ratios, latencies and
     waits are means over the seeds, with Student's 95 % half width (None for one seed); a ratio is
     computed for each seed. Where neither A nor the queue's `service_cycles` is known, the
-    accelerator's own time is simulated as 0. Ranges are simulated at their central value. Raises
-    InputError as :func:`evaluate` does, and for invalid settings.
+    accelerator's own time is simulated as 0: the speedup is then that of an ideal accelerator. The
+    latencies of requests that wait for it are None, and `why_latency_unknown`, which otherwise is
+    None, names the missing inputs. Ranges are simulated at their central value. Raises InputError
+    as :func:`evaluate` does, and for invalid settings.
     """
     run = run or Run()
     _check_run(run)
@@ -83,15 +85,14 @@ def simulate(service: Service, run: Run | None = None) -> dict[str, Any]:
         "schema": SCHEMA,
         "run": asdict(run),
         "kernels": [
-            _row(kernel.name, [kernel.threading], replace(offloads, kernels=[kernel]), row, run)
+            _row(kernel.name, [kernel], replace(offloads, kernels=[kernel]), row, run)
             for kernel, row in zip(service.kernels, closed["kernels"], strict=True)
             if not _shares(kernel, service)
         ],
         "service": None,
     }
     if len(service.kernels) > 1:
-        threadings = [kernel.threading for kernel in offloads.kernels]
-        found["service"] = _row("service", threadings, offloads, closed, run)
+        found["service"] = _row("service", service.kernels, offloads, closed, run)
     return found
 
 
@@ -111,19 +112,22 @@ def _shares(kernel: Kernel, service: Service) -> bool:
 
 def _row(
     name: str,
-    threadings: Sequence[str],
+    parts: Sequence[Kernel],
     service: Service,
     closed: Mapping[str, Any],
     run: Run,
 ) -> dict[str, Any]:
-    """The kernels of `service` at once, beside the outcome `closed` of the equations."""
+    """The kernels of `service` at once, beside the outcome `closed` of the equations.
+
+    Of `parts`, those that share an offload are one kernel of `service`.
+    """
 
     def ratio(figure: str, change: Run, *, saturated: bool, upside_down: bool) -> dict[str, Any]:
         without = _measure(service, change, saturated=saturated, offloading=False)
         with_it = _measure(service, change, saturated=saturated, offloading=True)
         pairs = zip(without, with_it, strict=True)
-        each = [a[figure] / b[figure] if upside_down else b[figure] / a[figure] for a, b in pairs]
-        return _mean(each) | {"with": with_it}
+        turned = ((a, b) if upside_down else (b, a) for a, b in pairs)
+        return _mean([_over(a[figure], b[figure]) for a, b in turned]) | {"with": with_it}
 
     faster = ratio("requests_per_cycle", run, saturated=True, upside_down=False)
     sooner = ratio("mean_latency_cycles", replace(run, threads=1), saturated=True, upside_down=True)
@@ -131,12 +135,13 @@ def _row(
     with_it = _measure(service, run, saturated=False, offloading=True)
     return {
         "name": name,
-        "threading": ", ".join(dict.fromkeys(threadings)),
+        "threading": ", ".join(dict.fromkeys(kernel.threading for kernel in service.kernels)),
         "closed_form": {
             name: closed[name] for name in ("speedup_ratio", "latency_reduction_ratio")
         },
         "speedup_ratio": {name: faster[name] for name in ("mean", "half_width")},
         "latency_reduction_ratio": {name: sooner[name] for name in ("mean", "half_width")},
+        "why_latency_unknown": None if sooner["mean"] is not None else _unknown(parts),
         "saturated": {
             name: _mean([m[name] for m in faster["with"]])["mean"]
             for name in ("mean_queue_cycles", "accelerator_utilization_ratio", "core_busy_ratio")
@@ -146,7 +151,7 @@ def _row(
                 "without_cycles": _mean([m[name] for m in without]),
                 "with_cycles": _mean([m[name] for m in with_it]),
                 "reduction_ratio": _mean(
-                    [a[name] / b[name] for a, b in zip(without, with_it, strict=True)]
+                    [_over(a[name], b[name]) for a, b in zip(without, with_it, strict=True)]
                 ),
             }
             for name in ("mean_latency_cycles", "p99_latency_cycles")
@@ -162,6 +167,20 @@ def _row(
             },
         },
     }
+
+
+def _unknown(parts: Sequence[Kernel]) -> str:
+    """The inputs without which the latency of the requests of `parts` is unknown."""
+    carriers = {kernel.name: kernel for kernel in parts}
+    named = []
+    for part in parts:
+        kernel = carriers.get(part.rides_on or "", part)
+        queue = kernel.queue_cycles
+        stated = isinstance(queue, Queue) and queue.service_cycles is not None
+        apart = (kernel.threading, kernel.placement) == ("async_no_response", "remote")
+        if part.acceleration_ratio is None and not stated and not apart:
+            named.append(f"{part.name}.acceleration_ratio")
+    return f"unknown without {' and '.join(named)}"
 
 
 def _queue_at(service: Service, load: float) -> float | None:
@@ -208,8 +227,13 @@ def _measure(
     return found
 
 
+def _over(a: float | None, b: float | None) -> float | None:
+    """Return `a` / `b`; None if one of them is unknown."""
+    return None if a is None or b is None else a / b
+
+
 def _mean(values: list[Any]) -> dict[str, float | None]:
-    """Return the mean and Student's 95 % half width; None without values."""
+    """Return the mean and Student's 95 % half width; None if a value is unknown."""
     if any(value is None for value in values):
         return {"mean": None, "half_width": None}
     interval = _native.confidence_interval(values)

@@ -103,9 +103,12 @@ def simulation_text(result: Mapping[str, Any]) -> Iterator[str]:
         load = f"at {100 * run['load_ratio']:g} % load"
         for name, title in (("mean_latency_cycles", "mean"), ("p99_latency_cycles", "P99")):
             reduction = loaded[name]["reduction_ratio"]
-            cells = f"{'':>12}{_estimate(reduction)}{'*' if crowded else ''}"
+            mark = "*" if crowded and reduction["mean"] is not None else ""
+            cells = f"{'':>12}{_estimate(reduction)}{mark}"
             yield f"  {f'{title} latency reduction, {load}':32}{cells}"
-        if crowded:
+        if row["why_latency_unknown"] is not None:
+            yield f"  -: latency {row['why_latency_unknown']}"
+        elif crowded:
             yield (
                 f"  * {crowded} offloading, the host is overloaded at this load: its latencies grow"
                 " with the length of the run"

@@ -395,11 +395,13 @@ impl<'s> Engine<'s> {
         let hosts = self.hosts.len() as f64;
         let mut latencies = self.measures.latencies;
         let in_cycles = |ps: Option<f64>| ps.unwrap_or(0.0) / 1_000.0;
+        // Without the accelerator's time, the measured latency is too short.
+        let latency = |ps: Option<f64>| self.setup.knows_latency.then(|| in_cycles(ps));
         let p99 = latencies.percentile(99.0).map(|time| time.as_ps() as f64);
         Measured {
             requests_per_cycle: latencies.count() as f64 / (time / 1_000.0) / hosts,
-            mean_latency_cycles: in_cycles(latencies.mean_ps()),
-            p99_latency_cycles: in_cycles(p99),
+            mean_latency_cycles: latency(latencies.mean_ps()),
+            p99_latency_cycles: latency(p99),
             mean_queue_cycles: in_cycles(self.measures.queued.mean_ps()),
             utilisation: self
                 .stations

@@ -25,7 +25,8 @@ use super::scenario::Scenario;
 /// states), each with the cycles per second of the scenario's host. A request makes
 /// `run.kernels_per_request` kernel calls. The kernel of each call is drawn at random, in proportion
 /// to the kernels' possible offloads per second. An accelerator of unknown acceleration works in no
-/// time, unless its queue states the time.
+/// time, unless its queue states the time. The throughput is then that of an ideal accelerator, and
+/// the latency of requests that wait for it is unknown.
 ///
 /// # Errors
 /// [`Refusal`] for

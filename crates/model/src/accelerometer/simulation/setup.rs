@@ -28,6 +28,8 @@ pub(super) struct Setup {
     pub kernels: Vec<Offloading>,
     /// The mean time between arrivals at a host; `None` for saturated hosts.
     pub between_arrivals: Option<Time>,
+    /// Whether the time of every accelerator for which a request waits is known.
+    pub knows_latency: bool,
     own_cycles: f64,
     own: Spread,
     /// For each kernel, the share of kernels up to and including it.
@@ -144,6 +146,7 @@ impl Setup {
             accelerators: found.elements,
             kernels,
             between_arrivals: between(run.offered, f64::from(run.kernels_per_request) * each),
+            knows_latency: !run.offloading || scenario.kernels.iter().all(knows_latency),
             own_cycles: (1.0 - share).max(0.0) * each,
             own: run.own_work,
             mix: rates
@@ -173,6 +176,19 @@ impl Setup {
         };
         self.kernels[number].work.draw(number, dice)
     }
+}
+
+/// Whether the accelerator's time is known, or adds nothing to a request's latency.
+fn knows_latency(kernel: &Kernel) -> bool {
+    let (_, request_side) = kernel.design.coefficients();
+    let stated = matches!(
+        kernel.queue,
+        Queueing::Station {
+            service: Some(_),
+            ..
+        }
+    );
+    request_side.accelerator == 0.0 || kernel.acceleration.is_some() || stated
 }
 
 fn check_counts(run: &Run) -> Result<(), Refusal> {
