@@ -26,10 +26,11 @@ def verdict(comparison: Comparison) -> str:
 
     The text has an answer for each chip. An answer is about AccelFlow or, if AccelFlow did not take
     part, about the system with the lowest P99 (not Ideal). It has the reduction of P99, a mean over
-    the services, against at most two slower rivals, those with the smallest reduction, and at most
-    two faster ones, those with the largest increase. With several seeds each reduction has a 95 %
-    interval. A rival is reported as equal if the interval contains zero, or with one seed if the
-    reduction is 0 % when rounded.
+    the services, against the strongest rivals: of the slower ones the two with the smallest
+    reduction, which are the hardest to beat, and of the faster ones the two with the largest
+    increase, which a reader would rather choose. The tables have the others.
+    With several seeds each reduction has a 95 % interval. A rival is reported as equal if the
+    interval contains zero, or with one seed if the reduction is 0 % when rounded.
     """
     chips: Sequence[str | None] = comparison.chips or [None]
     sentences = []
@@ -111,7 +112,7 @@ def _subject(systems: Sequence[SystemResult]) -> SystemResult:
 
 
 def _against(subject: SystemResult, systems: Sequence[SystemResult]) -> list[str]:
-    """Return clauses that compare `subject`'s P99 with those of its nearest rivals and Ideal."""
+    """Return clauses that compare `subject`'s P99 with those of its strongest rivals and Ideal."""
     others = [
         system for system in systems if system is not subject and system.orchestrator != "ideal"
     ]
@@ -121,6 +122,7 @@ def _against(subject: SystemResult, systems: Sequence[SystemResult]) -> list[str
         if not rival.saturated and rival.p99_us is not None
         if (cut := reduction(subject, rival, "p99_us")) is not None
     ]
+    # The strongest first: the rival whose P99 is lowest beside the subject's.
     rivals.sort(key=lambda item: item[0].mean)
     better = [pair for pair in rivals if _sign(pair[0]) > 0][:_RIVALS]
     worse = [pair for pair in rivals if _sign(pair[0]) < 0][:_RIVALS]
