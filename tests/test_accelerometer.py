@@ -305,7 +305,7 @@ def test_plots_are_equal_bytes_for_equal_services(tmp_path: Path) -> None:
 
 
 def test_kernels_whose_names_look_alike_have_their_own_pictures(tmp_path: Path) -> None:
-    alike = ["a/b", "a b", "a_b", "c d"]
+    alike = ["a/b", "a b", "a_b", "n" * 120 + "1", "n" * 120 + "2", "c d"]
     kernels = [replace(COMPRESSION, name=name, kernel_share_ratio=0.02) for name in alike]
 
     def written(kernels: list[Kernel], place: str) -> dict[str, bytes]:

@@ -349,3 +349,21 @@ def test_latencies_without_an_acceleration_are_unknown_to_equations_and_simulati
         assert text.count(" -\n") == 3
         assert f"\n  -: latency unknown without {missing}" in text
         assert "*" not in text
+
+
+def test_columns_are_below_their_headings_for_any_name(tmp_path: Path) -> None:
+    text = (EXAMPLES / "two-accelerators.toml").read_text(encoding="utf-8")
+    long = "zstd::StreamingCompressor::compress"
+    (tmp_path / "long.toml").write_text(text.replace('"compression"', f'"{long}"'))
+    arguments = ["accelerometer", str(tmp_path / "long.toml"), "--sensitivity", "0.1"]
+    lines = CliRunner().invoke(program, arguments).output.splitlines()
+    head = lines[0].index("speedup") + len("speedup")
+    rows = [line for line in lines[1:4] if line]
+    assert [line[:head].rsplit("  ", 1)[0].strip() for line in rows] == [
+        "encryption alone",
+        f"{long} alone",
+        "service",
+    ]
+    assert all(line[head - 2 : head] == " %" for line in rows)
+    swings = lines[lines.index("speedup with one input at its low and its high value") + 1 :]
+    assert len({line.index("%") for line in swings}) == 1

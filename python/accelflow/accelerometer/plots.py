@@ -47,6 +47,9 @@ AROUND_POINT: Final = 4.0
 #: The acceleration in the middle of a heat map if the given one is infinite.
 IDEAL_AROUND: Final = 25.0
 
+#: The most characters of a name that a picture shows.
+_LONGEST_NAME: Final = 42
+
 
 def write_plots(
     service: Service, directory: str | PathLike[str], *, decision: Mapping[str, Any] | None = None
@@ -99,6 +102,12 @@ def _checksum(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
+def _brief(name: str) -> str:
+    """Return a name that leaves space for what it stands beside; a long one loses its middle."""
+    # The end of a function's name tells more than the names of its modules.
+    return name if len(name) <= _LONGEST_NAME else f"{name[:8]}...{name[11 - _LONGEST_NAME :]}"
+
+
 def _gain(ratio: float | None) -> str:
     return "unknown" if ratio is None else f"{100 * (ratio - 1):+.2f} %"
 
@@ -140,7 +149,7 @@ def _alternatives(decision: Mapping[str, Any], ideal: float | None) -> Figure:
                 fontsize=8,
             )
     axes.axvline(0, color="black", linewidth=0.8)
-    axes.set_yticks(range(len(rows)), [row["name"] for row in rows])
+    axes.set_yticks(range(len(rows)), [_brief(row["name"]) for row in rows])
     axes.tick_params(axis="y", length=0)
     axes.invert_yaxis()
     axes.margins(x=0.12)
@@ -198,17 +207,27 @@ def _sensitivity(result: Mapping[str, Any]) -> Figure:
             end = 100 * (swing[side]["speedup_ratio"] - 1)
             axes.barh(place, end - base, left=base, color=color, edgecolor="black", linewidth=0.4)
     axes.axvline(base, color="black", linewidth=0.8)
-    labels = [
-        f"{swing['kernel'] + '.' if several and swing['kernel'] else ''}{swing['parameter']}\n"
-        f"{_plain(swing['low']['value'])} to {_plain(swing['high']['value'])}"
-        for swing in reversed(swings)
-    ]
+    labels = [_label(swing, several=several) for swing in reversed(swings)]
     axes.set_yticks(range(len(swings)), labels, fontsize=7.5)
     axes.set_xlabel(
-        f"speedup (%), {base:.2f} as given; blue: low value, red: high value of one input alone"
+        f"speedup (%), {base:.2f} as given\nblue: low value, red: high value of one input alone"
     )
     axes.grid(axis="x", color="#DDDDDD", linewidth=0.6)
     return figure
+
+
+def _label(swing: Mapping[str, Any], *, several: bool) -> str:
+    """Return two lines: the input's name, with that of its kernel if there are `several`, and ends.
+
+    A kernel's name that is long has a line of its own.
+    """
+    ends = f"{_plain(swing['low']['value'])} to {_plain(swing['high']['value'])}"
+    kernel, parameter = swing["kernel"] if several else "", swing["parameter"]
+    if not kernel:
+        return f"{parameter}\n{ends}"
+    if len(kernel) + len(parameter) < _LONGEST_NAME:
+        return f"{kernel}.{parameter}\n{ends}"
+    return f"{_brief(kernel)}\n{parameter}: {ends}"
 
 
 def _plain(value: float) -> str:
@@ -276,7 +295,9 @@ def _heatmap(service: Service, kernel: Kernel, row: Mapping[str, Any]) -> Figure
     axes.xaxis.set_minor_locator(NullLocator())
     axes.set_xlabel("acceleration A (star: as given; line: no gain)")
     axes.set_ylabel("transfer L (cycles an offload)")
-    axes.set_title(f"{kernel.name} alone: {kernel.threading}, {kernel.placement}", fontsize=9.5)
+    axes.set_title(
+        f"{_brief(kernel.name)} alone: {kernel.threading}, {kernel.placement}", fontsize=9.5
+    )
     figure.colorbar(colors, ax=axes, label="speedup of the service (%)")
     return figure
 
@@ -325,5 +346,7 @@ def _granularity(kernel: Kernel, row: Mapping[str, Any]) -> Figure:
         axis.set_major_formatter(plain)
         axis.set_minor_formatter(NullFormatter())
     axes.grid(which="major", color="#DDDDDD", linewidth=0.6)
-    axes.set_title(f"{kernel.name}: one offload, in terms of the host's throughput", fontsize=9.5)
+    axes.set_title(
+        f"{_brief(kernel.name)}: one offload, in terms of the host's throughput", fontsize=9.5
+    )
     return figure

@@ -389,21 +389,22 @@ def _authors(service: model.Service) -> dict[str, Any]:
 
 
 def _text(result: dict[str, Any], service: model.Service) -> list[str]:
-    lines = [f"{'':28}{'speedup':>10}{'latency reduction':>20}{'ideal':>10}"]
-    rows = result["kernels"] if len(result["kernels"]) > 1 else []
-    for row in rows:
-        lines.append(_row(f"{row['name']} alone", row))
-    lines.append(_row("service", result))
+    rows = [(f"{row['name']} alone", row) for row in result["kernels"]]
+    rows = [*(rows if len(rows) > 1 else []), ("service", result)]
+    width = max(28, *(len(name) + 1 for name, _ in rows))
+    lines = [f"{'':{width}}{'speedup':>10}{'latency reduction':>20}{'ideal':>10}"]
+    lines += [_row(name, row, width) for name, row in rows]
     if "authors_program_speedup_percent" in result and (
         result["authors_program_speedup_percent"] != result["speedup_percent"]
     ):
         authors = result["authors_program_speedup_percent"]
-        lines.append(_row("with one thread switch, as", {"speedup_ratio": 1 + authors / 100}))
+        row = {"speedup_ratio": 1 + authors / 100}
+        lines.append(_row("with one thread switch, as", row, width))
         lines.append("the authors' program has it")
     if "latency_reduction_two_switches_percent" in result:
         two = result["latency_reduction_two_switches_percent"]
         if two is not None:
-            lines.append(f"{'two switches (Fig. 20)':28}{'':10}{two:18.2f} %")
+            lines.append(f"{'two switches (Fig. 20)':{width}}{'':10}{two:18.2f} %")
     betas = [float(kernel.complexity_exponent) for kernel in central(service).kernels]  # type: ignore[arg-type]
     for row, beta in zip(result["kernels"], betas, strict=True):
         lines += _kernel(row, beta)
@@ -414,13 +415,13 @@ def _text(result: dict[str, Any], service: model.Service) -> list[str]:
     return lines
 
 
-def _row(name: str, row: dict[str, Any]) -> str:
+def _row(name: str, row: dict[str, Any], width: int) -> str:
     def cell(key: str, width: int) -> str:
         ratio = row.get(key)
         return f"{'-':>{width}}" if ratio is None else f"{100 * (ratio - 1):{width - 2}.2f} %"
 
     return (
-        f"{name:28}{cell('speedup_ratio', 10)}{cell('latency_reduction_ratio', 20)}"
+        f"{name:{width}}{cell('speedup_ratio', 10)}{cell('latency_reduction_ratio', 20)}"
         f"{cell('ideal_speedup_ratio', 10)}"
     ).rstrip(" -")
 
@@ -497,13 +498,16 @@ def _intervals(intervals: dict[str, Any]) -> list[str]:
 
 def _sensitivity(result: dict[str, Any]) -> list[str]:
     lines = ["", "speedup with one input at its low and its high value"]
+    swings = []
     for swing in result["sensitivity"]:
-        if swing["low"]["speedup_ratio"] == swing["high"]["speedup_ratio"]:
-            continue
         name = swing["parameter"]
         if swing["kernel"] and len(result["kernels"]) > 1:
             name = f"{swing['kernel']}.{name}"
-        cells = [f"{name:32}"]
+        if swing["low"]["speedup_ratio"] != swing["high"]["speedup_ratio"]:
+            swings.append((name, swing))
+    width = max((32, *(len(name) for name, _ in swings)))
+    for name, swing in swings:
+        cells = [f"{name:{width}}"]
         for side in ("low", "high"):
             ratio = swing[side]["speedup_ratio"]
             gain = "impossible" if ratio is None else f"{100 * (ratio - 1):.2f} %"
