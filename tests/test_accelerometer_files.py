@@ -244,7 +244,11 @@ def test_toml_is_the_same_as_python(tmp_path: Path) -> None:
             "5.62\nall_offloads_per_s = 3e4\nscaling = 'cycles'",
             "compression.scaling = 'cycles': must be left out, since selection is 'all'",
         ),
-        ("5.62", "5.62\nall_offloads_per_s = 9", "compression.all_offloads_per_s = 9: must be at"),
+        (
+            "5.62",
+            "5.62\nall_offloads_per_s = 9",
+            "compression.all_offloads_per_s = 9: must be a number above 0, and at least 15008",
+        ),
         ("5.62", "5.62\nqueue = { servers = 0 }", "compression.queue.servers = 0: must be a whole"),
         ("5.62", "5.62\nqueue = { hosts = 200 }", "queue.utilisation = "),
         (
