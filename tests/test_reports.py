@@ -101,6 +101,51 @@ def test_a_page_that_cannot_be_written_is_refused_before_any_work(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_page_has_what_the_command_prints_of_draws_and_of_the_simulation(tmp_path: Path) -> None:
+    example = (EXAMPLES / "accelerometer/two-accelerators.toml").read_text()
+    for changed, reason in (
+        (example.replace("service_scv_ratio = 2.0", "service_scv_ratio = 1.0"), "is overloaded"),
+        (
+            re.sub(r"acceleration_ratio = 20\n", "", example).replace(
+                "scv_ratio = 2.0", "scv_ratio = 1"
+            ),
+            "encryption: latency unknown without encryption.acceleration_ratio",
+        ),
+    ):
+        (tmp_path / "service.toml").write_text(changed)
+        arguments = ["accelerometer", str(tmp_path / "service.toml"), "--json"]
+        arguments += ["--simulate", "--load", "1.5", "--threads", "4"]
+        done = CliRunner().invoke(program, [*arguments, "--report", str(tmp_path / "page.html")])
+        assert done.exit_code == 0, done.output
+        result = json.loads(done.stdout)
+        page = (tmp_path / "page.html").read_text().replace("\N{NO-BREAK SPACE}", " ")
+        text = " ".join(re.sub("<[^>]*>", " ", page).split())
+
+        def said(ratio: float | None) -> str:
+            return (
+                "\N{EN DASH}"
+                if ratio is None
+                else f"{100 * ratio:.2f}%".replace("-", "\N{MINUS SIGN}")
+            )
+
+        median = result["intervals"]["speedup_ratio"]["p50"]
+        assert "20,000 random draws of the uncertain inputs What 5 % Median 95 % Speedup" in text
+        assert said(median - 1) in text
+        assert "(draws are from seed 7 and the simulation has seeds 1 to 3)" in text
+        rows = [(row["name"], row) for row in result["simulation"]["kernels"]]
+        for name, row in [*rows, ("all kernels at once", result["simulation"]["service"])]:
+            for of, ratio in (
+                ("speedup, saturated", "speedup_ratio"),
+                ("latency reduction, idle host", "latency_reduction_ratio"),
+            ):
+                closed, found = row["closed_form"][ratio], row[ratio]
+                gains = [None if r is None else r - 1 for r in (closed, found["mean"])]
+                cells = " ".join(said(r) for r in (*gains, found["half_width"]))
+                assert f"{name} {of} {cells}" in text
+            assert f"{name} P99 latency reduction, at 150 % load \N{EN DASH}" in text
+        assert reason in text
+
+
 def test_a_sweep_has_the_loads_that_were_simulated(tmp_path: Path) -> None:
     plan = (EXAMPLES / "sizing/socialnetwork.toml").read_text()
     plan = re.sub(r"systems = .*", 'systems = ["accelflow"]', plan)

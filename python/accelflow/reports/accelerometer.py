@@ -34,12 +34,14 @@ def accelerometer_page(
 
     `result` has the schema ``accelflow.accelerometer/1``. `settings` are the inputs by name.
     `command` is the command that repeats the result, or None. If the result has a ``decision``, the
-    page shows its alternatives and the SLO. `sought` is a sentence that states the value of an
+    page shows its alternatives and the SLO, and if it has a ``simulation``, that beside the
+    equations. `sought` is a sentence that states the value of an
     input with which a goal is reached, or None.
     """
     decision = result.get("decision")
     kernels = " and ".join(row["name"] for row in result["kernels"])
-    parts = [_table(result)]
+    parts = [_table(result), *_intervals(result.get("intervals"))]
+    simulation = result.get("simulation")
     sensitivity = list(_sensitivity(result))
     return Page(
         title=f"Offloading {kernels}",
@@ -50,8 +52,9 @@ def accelerometer_page(
             Section(title="The gain", parts=parts),
             Section(title="Losses from the ideal gain", parts=[_losses(result["kernels"])]),
             *([Section(title="Sensitivity", parts=sensitivity)] if sensitivity else []),
+            *([] if simulation is None else [_simulation(simulation)]),
             Section(title="Configuration", parts=[settings_table(settings)], folded=True),
-            repeated("there are no draws unless the file asks for them", command),
+            repeated(_seeds(result, settings), command),
         ],
     )
 
@@ -95,6 +98,98 @@ def _table(result: Mapping[str, Any]) -> Table:
         ],
         rows=[[name, *_cells(row)] for name, row in rows],
     )
+
+
+def _seeds(result: Mapping[str, Any], settings: Mapping[str, Any]) -> str:
+    """Describe the seeds of draws and of the simulation."""
+    said = []
+    if result.get("intervals") is not None:
+        said.append(f"draws are from seed {settings['seed']}")
+    if result.get("simulation") is not None:
+        said.append(f"the simulation has seeds 1 to {result['simulation']['run']['seeds']}")
+    return " and ".join(said) or "nothing is drawn at random"
+
+
+def _intervals(intervals: Mapping[str, Any] | None) -> Iterator[Table]:
+    """Yield the table of what ranges of inputs mean for the service, if there are any."""
+    if intervals is None:
+        return
+    gains = {"Speedup": "speedup_ratio", "Latency reduction": "latency_reduction_ratio"}
+    rejected = [
+        f"{intervals['rejected']:,} draws rejected: {intervals['why_rejected']}",
+    ]
+    yield Table(
+        caption=f"The service with {intervals['draws']:,} random draws of the uncertain inputs",
+        columns=[
+            Column(name="What"),
+            *(Column(name=name, form="share", digits=2) for name in ("5 %", "Median", "95 %")),
+        ],
+        rows=[
+            [name, *(intervals[key][at] - 1 for at in ("p5", "p50", "p95"))]
+            for name, key in gains.items()
+            if intervals[key]["p50"] is not None
+        ],
+        notes=rejected if intervals["rejected"] else [],
+    )
+
+
+#: The gains that the simulation has beside the equations.
+_SIMULATED: Final = {
+    "speedup_ratio": "speedup, saturated",
+    "latency_reduction_ratio": "latency reduction, idle host",
+}
+#: The latencies that only the simulation has.
+_LOADED: Final = {"mean_latency_cycles": "mean", "p99_latency_cycles": "P99"}
+
+
+def _simulation(found: Mapping[str, Any]) -> Section:
+    """Return the section on the simulation of offloads, with the equations' gains beside it."""
+    run, rows, notes = found["run"], [], []
+    load = f"at {100 * run['load_ratio']:g} % load"
+    together = found["service"]
+    for row in [*found["kernels"], *([] if together is None else [together])]:
+        name = "all kernels at once" if row is together else row["name"]
+        for key, text in _SIMULATED.items():
+            rows.append(_simulated(name, text, row["closed_form"][key], row[key]))
+        for key, text in _LOADED.items():
+            reduction = row["loaded"][key]["reduction_ratio"]
+            rows.append(_simulated(name, f"{text} latency reduction, {load}", None, reduction))
+        if row["why_latency_unknown"] is not None:
+            notes.append(f"{name}: latency {row['why_latency_unknown']}")
+        elif any(row["loaded"]["overloaded"].values()):
+            notes.append(
+                f"{name}: a host is overloaded {load}, so that its latencies grow with the length"
+                " of the run"
+            )
+    gain: dict[str, Any] = {"form": "share", "digits": 2}
+    return Section(
+        title="Simulation",
+        text=[
+            f"Offloads were simulated event by event: {run['threads']:,} threads,"
+            f" {run['requests']:,} requests for each of {run['seeds']} seeds."
+        ],
+        parts=[
+            Table(
+                caption="The equations beside the simulation",
+                columns=[
+                    Column(name="What"),
+                    Column(name="Gain"),
+                    Column(name="Equations", **gain),
+                    Column(name="Simulated", **gain),
+                    Column(name="95 %, +-", **gain),
+                ],
+                rows=rows,
+                notes=notes,
+            )
+        ],
+    )
+
+
+def _simulated(
+    name: str, text: str, closed: float | None, found: Mapping[str, float | None]
+) -> list[Cell]:
+    gains = (None if ratio is None else ratio - 1 for ratio in (closed, found["mean"]))
+    return [name, text, *gains, found["half_width"]]
 
 
 def _cells(row: Mapping[str, Any]) -> list[Cell]:
