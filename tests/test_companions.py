@@ -206,6 +206,12 @@ def test_pages_are_written_again_without_simulations(
     done = CliRunner().invoke(program, arguments, catch_exceptions=False)
     assert done.exit_code == 0, done.output
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == first
+    wrong = CliRunner().invoke(program, ["companions", "cerebros", *arguments[2:]])
+    kept = tmp_path / "results.json"
+    message = f"PAPER = 'cerebros': must be arcus with --again: {kept} has its results"
+    assert str(wrong.exception) == message
+    assert wrong.stdout == ""
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == first
     (tmp_path / "results.json").write_text('{"schema": "accelflow.companions/1"}')
     with pytest.raises(InputError, match=r"schema = .*companions/1.*: must be"):
         companions.read(tmp_path / "results.json")

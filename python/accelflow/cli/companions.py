@@ -106,6 +106,11 @@ def companions(**options: Any) -> None:
         )
     if options["again"]:
         outcome = papers.read(out / "results.json")
+        if outcome.paper != paper:
+            allowed = (
+                f"must be {outcome.paper} with --again: {out / 'results.json'} has its results"
+            )
+            raise refused("PAPER", paper, allowed)
     else:
         with busy(Console(stderr=True), "simulating"):
             outcome = interruptible(
