@@ -367,3 +367,22 @@ def test_columns_are_below_their_headings_for_any_name(tmp_path: Path) -> None:
     assert all(line[head - 2 : head] == " %" for line in rows)
     swings = lines[lines.index("speedup with one input at its low and its high value") + 1 :]
     assert len({line.index("%") for line in swings}) == 1
+
+
+def test_a_simulation_of_sync_has_one_thread_and_a_service_without_work_no_sensitivity(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "service.toml"
+
+    def said(threading: str, share: float, *arguments: str) -> str:
+        path.write_text(
+            f'host_ghz = 2.0\n[[kernels]]\nname = "k"\nthreading = "{threading}"\n'
+            f"kernel_share_ratio = {share}\noffloads_per_s = 1000\nacceleration_ratio = 2\n"
+        )
+        return CliRunner().invoke(program, ["accelerometer", str(path), *arguments]).output
+
+    assert "k: sync, simulated with 1 thread\n" in said("sync", 0.3, "--simulate")
+    assert "k: sync_os, simulated with 64 threads\n" in said("sync_os", 0.3, "--simulate")
+    changes = "\nspeedup with one input at its low and its high value\n  acceleration_ratio"
+    assert changes in said("sync", 0.3, "--sensitivity", "0.1")
+    assert said("sync", 0, "--sensitivity", "0.1").endswith("no input alone changes the speedup\n")

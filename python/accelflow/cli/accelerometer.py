@@ -505,7 +505,9 @@ def _sensitivity(result: dict[str, Any]) -> list[str]:
             name = f"{swing['kernel']}.{name}"
         if swing["low"]["speedup_ratio"] != swing["high"]["speedup_ratio"]:
             swings.append((name, swing))
-    width = max((32, *(len(name) for name, _ in swings)))
+    if not swings:
+        return ["", "no input alone changes the speedup"]
+    width = max(32, *(len(name) for name, _ in swings))
     for name, swing in swings:
         cells = [f"{name:{width}}"]
         for side in ("low", "high"):

@@ -90,9 +90,9 @@ def simulation_text(result: Mapping[str, Any]) -> Iterator[str]:
         closed, loaded = row["closed_form"], row["loaded"]
         at_once = ", all kernels at once" if row is result["service"] else ""
         yield ""
-        yield (
-            f"{row['name']}{at_once}: {row['threading']}, simulated with {run['threads']} threads"
-        )
+        # A thread that waits with its core leaves nothing to others.
+        threads = "1 thread" if row["threading"] == "sync" else f"{run['threads']:,} threads"
+        yield f"{row['name']}{at_once}: {row['threading']}, simulated with {threads}"
         yield f"{'':34}{'equations':>12}{'simulated':>12}{'95 %':>12}"
         for name, title in (
             ("speedup_ratio", "speedup, saturated"),

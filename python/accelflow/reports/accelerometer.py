@@ -165,8 +165,8 @@ def _simulation(found: Mapping[str, Any]) -> Section:
     return Section(
         title="Simulation",
         text=[
-            f"Offloads were simulated event by event: {run['threads']:,} threads,"
-            f" {run['requests']:,} requests for each of {run['seeds']} seeds."
+            f"Offloads were simulated event by event: {run['threads']:,} threads (1 if all kernels"
+            f" are sync), {run['requests']:,} requests for each of {run['seeds']} seeds."
         ],
         parts=[
             Table(
