@@ -40,6 +40,14 @@ pub enum LinkError {
     /// the number of words.
     #[error("words of the trace memory = {0}: must be at most {MAX_WORDS}")]
     MemoryFull(usize),
+    /// A trace memory has more or fewer names than words.
+    #[error("names of the trace memory = {names}: must be one for each of its words, {words}")]
+    NameCount {
+        /// The number of words.
+        words: usize,
+        /// The number of names.
+        names: usize,
+    },
     /// Two parts have the same name, so that it is not clear to which of them a tail leads. Holds
     /// the name.
     #[error("name of a part = '{0}': must be that of one part only")]

@@ -24,8 +24,12 @@ impl Image {
         names: Vec<String>,
         kinds: Vec<Arc<Kind>>,
     ) -> Result<Image, LinkError> {
-        if words.len() > MAX_WORDS || words.len() != names.len() {
-            return Err(LinkError::MemoryFull(words.len().max(names.len())));
+        if words.len() > MAX_WORDS {
+            return Err(LinkError::MemoryFull(words.len()));
+        }
+        if words.len() != names.len() {
+            let (words, names) = (words.len(), names.len());
+            return Err(LinkError::NameCount { words, names });
         }
         let image = Image::new(words, predicates, names, kinds);
         image.check_names()?;

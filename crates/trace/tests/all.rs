@@ -3,5 +3,6 @@
 mod conditions;
 mod kinds;
 mod language;
+mod memories;
 mod properties;
 mod text;

@@ -4,8 +4,8 @@
 
 use accelflow_trace::source::{accel, branch, fork, join, seq, tail, trans};
 use accelflow_trace::{
-    Accel, CheckError, Field, Image, Library, LinkError, Node, Nodes, PredicateTable,
-    RegisterError, Visit, Walker, Warning, Word, is_part_name, source, templates,
+    Accel, CheckError, Field, Image, Library, LinkError, Node, Nodes, RegisterError, Visit, Walker,
+    Warning, Word, is_part_name, source, templates,
 };
 
 fn visits(name: &str, facts: &[(&str, i64)]) -> Vec<String> {
@@ -290,39 +290,6 @@ fn names_of_further_words_have_a_number_without_sign_and_leading_zeros() {
     ] {
         assert!(!is_part_name(name), "{name}");
     }
-}
-
-#[test]
-fn a_memory_whose_arms_do_not_meet_is_refused() {
-    let raw = |words: &[u64], names: &[&str]| {
-        let words = words.iter().copied().map(Word).collect();
-        let names = names.iter().map(|name| (*name).to_owned()).collect();
-        Image::from_raw(words, PredicateTable::default(), names, vec![])
-    };
-    let parts = ["t", "t.1", "t.2"];
-    // Ser; scatter to 8; continue at 1; 8: continue at 1 or 2. There: join Encr.
-    let (meets, meet) = (0x5bc8_f001_f001_0000, 0xbf20_0000_0000_0000);
-    assert!(raw(&[meets, meet, meet], &parts).is_ok());
-    for (words, why) in [
-        (
-            [0x5bc8_f001_f002_0000, meet, meet],
-            "the arms of a join do not all meet",
-        ),
-        (
-            [0x5bc8_f001_f002_0000, meet, 0x2000_0000_0000_0000],
-            "the arms of a join do not all meet",
-        ),
-        (
-            [0x5f00_1000_0000_0000, meet, meet],
-            "the trace reaches a join whose arms no scatter instruction has started",
-        ),
-    ] {
-        let error = raw(&words, &parts).unwrap_err().to_string();
-        assert_eq!(error, format!("word 't': {why}"));
-    }
-    // Neither a trace nor an arm can begin with it.
-    assert!(raw(&[meet], &["t"]).is_err());
-    assert!(raw(&[0x5bc6_bf2f_0010_0000, meet, meet], &parts).is_err());
 }
 
 #[test]
