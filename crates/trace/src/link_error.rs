@@ -92,15 +92,25 @@ pub enum LinkError {
         /// The reason why the word has no source, with the position in the word.
         error: Unstructured,
     },
-    /// A word in a trace file breaks a rule about how words refer to one another, or the words or
-    /// tables of the file are not those that the compiler makes.
+    /// A word in a trace file breaks a rule about how words refer to one another, or is not the
+    /// word that the compiler makes of the same source.
     #[error("word '{word}': {message}")]
     Memory {
-        /// The name of the word, such as `T1` or `T1.1`; `program`, `predicates` or `accelerators`
-        /// if the fault is in all words or in a table.
+        /// The name of the word, such as `T1` or `T1.1`.
         word: String,
         /// The rule that the word breaks, in words.
         message: String,
+    },
+    /// A table of a trace file has other entries than the words of the file need, or has them in
+    /// another order or form than the compiler.
+    #[error(
+        "{table} of the trace memory: must be those that its words {needed}, as the compiler writes them, without further ones"
+    )]
+    Table {
+        /// The entries of the table, in words, such as `branch conditions`.
+        table: &'static str,
+        /// What words do with an entry, such as `test`.
+        needed: &'static str,
     },
 }
 

@@ -101,27 +101,21 @@ impl Image {
 
     /// Checks that each word has the compiler's encoding, so that each program has only one form.
     fn check_canonical(&self) -> Result<(), LinkError> {
-        let fault = |name: &str| {
-            let message =
-                "must be what the compiler makes of the same source, but differs".to_owned();
-            Err(LinkError::Memory {
-                word: name.to_owned(),
-                message,
-            })
-        };
-        let again = match link(self.disassemble()?) {
-            Ok(again) => again,
-            Err(error @ LinkError::Memory { .. }) => return Err(error),
-            Err(_) => return fault("program"),
-        };
+        let again = link(self.disassemble()?)?;
         let pairs = self.words().iter().zip(again.words()).zip(self.names());
+        let table = |table, needed| LinkError::Table { table, needed };
         match pairs
             .into_iter()
             .find(|((found, written), _)| found != written)
         {
-            Some((_, name)) => fault(name),
-            None if again.kinds() != self.kinds() => fault("accelerators"),
-            None if again != *self => fault("predicates"),
+            Some(((found, written), name)) => Err(LinkError::Memory {
+                word: name.to_owned(),
+                message: format!(
+                    "is {found}: must be {written}, which the compiler makes of the same source"
+                ),
+            }),
+            None if again.kinds() != self.kinds() => Err(table("custom accelerators", "call")),
+            None if again != *self => Err(table("branch conditions", "test")),
             None => Ok(()),
         }
     }

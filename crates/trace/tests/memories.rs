@@ -1,6 +1,7 @@
 //! Trace memories that no compiler has made: what is refused, and in which words.
 
-use accelflow_trace::{Image, LinkError, PredicateTable, Word};
+use accelflow_trace::{Condition, Directions, Image, Kind, LinkError, PredicateTable, Word};
+use std::sync::Arc;
 
 fn raw(words: &[u64], names: &[&str]) -> Result<Image, LinkError> {
     let words = words.iter().copied().map(Word).collect();
@@ -47,4 +48,56 @@ fn a_memory_whose_arms_do_not_meet_is_refused() {
     // Neither a trace nor an arm can begin with it.
     assert!(raw(&[meet], &["t"]).is_err());
     assert!(raw(&[0x5bc6_bf2f_0010_0000, meet, meet], &parts).is_err());
+}
+
+#[test]
+fn a_table_with_entries_that_no_word_needs_is_refused_by_its_name() {
+    let table = |conditions: &[&str]| {
+        let mut table = PredicateTable::default();
+        for text in conditions {
+            table.intern(&Condition::parse(text).unwrap()).unwrap();
+        }
+        table
+    };
+    let kind = |name: &str| Arc::new(Kind::new(name, Directions::Both, vec![]).unwrap());
+    let linked = |word: u64, table: PredicateTable, kinds: &[Arc<Kind>]| {
+        let (words, names) = (vec![Word(word)], vec!["t".to_owned()]);
+        let image = Image::from_raw(words, table, names, kinds.to_vec());
+        image.map_err(|error| error.to_string())
+    };
+    // Dser; if predicate 0 holds, Cmp.
+    let (branches, calls) = (0x4a05_9000_0000_0000, 0x4bd0_0000_0000_0000);
+    assert!(linked(branches, table(&["hit"]), &[]).is_ok());
+    assert_eq!(
+        linked(branches, table(&["hit", "found"]), &[]).unwrap_err(),
+        "branch conditions of the trace memory: must be those that its words test, as the \
+         compiler writes them, without further ones"
+    );
+    assert!(linked(calls, table(&[]), &[kind("One")]).is_ok());
+    assert_eq!(
+        linked(calls, table(&[]), &[kind("One"), kind("Two")]).unwrap_err(),
+        "custom accelerators of the trace memory: must be those that its words call, as the \
+         compiler writes them, without further ones"
+    );
+    // The compiler gives number 0 to the accelerator that is called first.
+    let second = 0x4bd1_bd00_0000_0000;
+    assert_eq!(
+        linked(second, table(&[]), &[kind("One"), kind("Two")]).unwrap_err(),
+        "word 't': is 4bd1bd0000000000: must be 4bd0bd1000000000, which the compiler makes of the \
+         same source"
+    );
+}
+
+#[test]
+fn forks_that_multiply_in_a_forged_memory_are_refused_in_their_words() {
+    // Ser; fork to 7; both arms end with a tail to the next word.
+    let next = |to: u64| 0x5c7d_000d_0000_0000 | to << 36 | to << 20;
+    let mut words: Vec<u64> = (1..8).map(next).collect();
+    words.push(0x5000_0000_0000_0000);
+    let names = ["a", "b", "c", "d", "e", "f", "g", "h"];
+    assert!(raw(&words[1..], &names[1..]).is_err(),);
+    assert_eq!(
+        raw(&words, &names).unwrap_err().to_string(),
+        "trace 'a': parallel executions = 128: must be at most 64"
+    );
 }

@@ -146,7 +146,7 @@ impl From<LinkError> for Failure {
             LinkError::NeverEnds(_) => ("never_ends", None),
             LinkError::TooManyExecutions { trace, .. } => ("too_many_executions", Some(trace)),
             LinkError::MemoryFull(_) => ("memory_full", None),
-            LinkError::NameCount { .. } => ("invalid_memory", None),
+            LinkError::NameCount { .. } | LinkError::Table { .. } => ("invalid_memory", None),
             LinkError::SameName(name) => ("duplicate_name", Some(name)),
             LinkError::Predicate { trace, error } => (predicate_reason(error), Some(trace)),
             LinkError::Kinds(_) => ("kind_mismatch", None),
