@@ -1,6 +1,8 @@
 //! The assembler, which encodes parts of traces as words once every name has an address.
 
-use crate::compile::{Exit, arm_exit, arm_needs_end, arm_start, join_arm, leave, size, true_exit};
+use crate::compile::{
+    Exit, Part, arm_exit, arm_needs_end, arm_start, join_arm, leave, size, true_exit,
+};
 use crate::kind::Kind;
 use crate::link_error::LinkError;
 use crate::source::{Node, Nodes};
@@ -14,18 +16,23 @@ pub(crate) trait Symbols {
     fn predicate(&mut self, condition: &Condition) -> Result<u8, PredicateError>;
 }
 
-/// Encodes `nodes` as a word. They fit a word, since [`crate::compile::split`] made them.
-pub(crate) fn assemble(nodes: &[Node], symbols: &mut dyn Symbols) -> Result<Word, LinkError> {
+/// Encodes `part` as a word. It fits a word if [`crate::compile::split`] made it.
+///
+/// # Errors
+/// [`LinkError::PartTooLong`], and the errors of `symbols`.
+pub(crate) fn assemble(part: &Part, symbols: &mut dyn Symbols) -> Result<Word, LinkError> {
     let mut assembler = Assembler {
+        part: &part.name,
         symbols,
         code: Vec::new(),
         at: 0,
     };
-    assembler.sequence(nodes, Exit::Last)?;
-    Word::encode(&assembler.code).ok_or(LinkError::PartTooLong)
+    assembler.sequence(&part.nodes, Exit::Last)?;
+    Word::encode(&assembler.code).ok_or_else(|| assembler.too_long())
 }
 
 struct Assembler<'s> {
+    part: &'s str,
     symbols: &'s mut dyn Symbols,
     code: Vec<Instruction>,
     at: usize,
@@ -149,6 +156,10 @@ impl Assembler<'_> {
     }
 
     fn mark(&self, at: usize) -> Result<PositionMark, LinkError> {
-        PositionMark::new(at).ok_or(LinkError::PartTooLong)
+        PositionMark::new(at).ok_or_else(|| self.too_long())
+    }
+
+    fn too_long(&self) -> LinkError {
+        LinkError::PartTooLong(self.part.to_owned())
     }
 }

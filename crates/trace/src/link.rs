@@ -9,7 +9,7 @@ use crate::compile::Part;
 use crate::executions::summaries;
 use crate::image::Image;
 use crate::kind::Kind;
-use crate::kinds;
+use crate::kinds::{self, KindsError};
 use crate::limits::MAX_EXECUTIONS;
 use crate::link_error::LinkError;
 use crate::word::{AtmAddress, MAX_WORDS};
@@ -51,7 +51,7 @@ pub fn link(parts: Vec<Part>) -> Result<Image, LinkError> {
     let mut words = Vec::with_capacity(parts.len());
     for part in &parts {
         linker.part = &part.name;
-        let word = assemble(&part.nodes, &mut linker).map_err(|error| match error {
+        let word = assemble(part, &mut linker).map_err(|error| match error {
             LinkError::Predicate { error, .. } => LinkError::Predicate {
                 trace: trace_of(&part.name),
                 error,
@@ -107,8 +107,9 @@ impl Symbols for Linker<'_> {
 
     fn kind(&self, kind: &Kind) -> Result<Accel, LinkError> {
         let number = self.kinds.iter().position(|known| **known == *kind);
-        // All were collected before the first part was assembled.
-        number.and_then(Accel::custom).ok_or(LinkError::PartTooLong)
+        // All were collected before the first part was assembled, and there are at most 16.
+        let unknown = || KindsError::TooMany(kind.name().to_owned());
+        Ok(number.and_then(Accel::custom).ok_or_else(unknown)?)
     }
 
     fn predicate(&mut self, condition: &Condition) -> Result<u8, PredicateError> {

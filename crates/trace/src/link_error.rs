@@ -5,7 +5,7 @@ use crate::check::CheckError;
 use crate::disassemble::Unstructured;
 use crate::kinds::KindsError;
 use crate::limits::MAX_EXECUTIONS;
-use crate::word::{DecodeError, MAX_WORDS};
+use crate::word::{DecodeError, MAX_WORDS, NIBBLES};
 
 /// The error of traces that cannot be linked into one trace memory, or of a trace file whose
 /// contents break the same rules.
@@ -64,10 +64,10 @@ pub enum LinkError {
     /// The traces declare custom accelerators that conflict with one another, or too many of them.
     #[error(transparent)]
     Kinds(#[from] KindsError),
-    /// A part of a trace does not fit its 8-byte word. If the compiler made the part, this is a
-    /// defect of the compiler, not an error in the input.
-    #[error("a part of a trace does not fit an 8-byte word: this is a defect of the compiler")]
-    PartTooLong,
+    /// A part of a trace does not fit its 8-byte word. The compiler splits traces into parts that
+    /// fit, so this is the error of a part that was made in another way. Holds the part's name.
+    #[error("part '{0}': must fit an 8-byte word, which has {NIBBLES} nibbles, but is longer")]
+    PartTooLong(String),
     /// A word in a trace file breaks a rule of the trace language.
     #[error("word '{word}': {error}")]
     Check {

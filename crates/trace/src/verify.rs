@@ -101,7 +101,15 @@ impl Image {
 
     /// Checks that each word has the compiler's encoding, so that each program has only one form.
     fn check_canonical(&self) -> Result<(), LinkError> {
-        let again = link(self.disassemble()?)?;
+        let again = link(self.disassemble()?).map_err(|error| match error {
+            LinkError::PartTooLong(word) => LinkError::Memory {
+                word,
+                message: "must be what the compiler makes of the same source, which needs more \
+                          than a word"
+                    .to_owned(),
+            },
+            other => other,
+        })?;
         let pairs = self.words().iter().zip(again.words()).zip(self.names());
         let table = |table, needed| LinkError::Table { table, needed };
         match pairs

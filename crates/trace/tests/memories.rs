@@ -1,7 +1,10 @@
 //! Trace memories that no compiler has made: what is refused, and in which words.
 
-use accelflow_trace::{Condition, Directions, Image, Kind, LinkError, PredicateTable, Word};
 use std::sync::Arc;
+
+use accelflow_trace::{
+    Condition, Directions, Image, Kind, LinkError, Part, PredicateTable, Word, link, source,
+};
 
 fn raw(words: &[u64], names: &[&str]) -> Result<Image, LinkError> {
     let words = words.iter().copied().map(Word).collect();
@@ -99,5 +102,19 @@ fn forks_that_multiply_in_a_forged_memory_are_refused_in_their_words() {
     assert_eq!(
         raw(&words, &names).unwrap_err().to_string(),
         "trace 'a': parallel executions = 128: must be at most 64"
+    );
+}
+
+#[test]
+fn a_part_made_by_hand_that_is_longer_than_a_word_is_refused_by_its_name() {
+    let part = |name: &str, calls: usize| Part {
+        name: name.to_owned(),
+        nodes: source::seq(&vec!["Cmp"; calls]).unwrap(),
+    };
+    assert!(link(vec![part("short", 16)]).is_ok());
+    let error = link(vec![part("short", 16), part("long", 17)]).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "part 'long': must fit an 8-byte word, which has 16 nibbles, but is longer"
     );
 }

@@ -206,7 +206,7 @@ fn library() -> impl Strategy<Value = Library> {
                 library.register(name, nodes).ok()?;
             }
             match library.link() {
-                Err(LinkError::PartTooLong) => panic!("{library:#?}"),
+                Err(LinkError::PartTooLong(_)) => panic!("{library:#?}"),
                 linked => linked.ok().map(|_| library),
             }
         },

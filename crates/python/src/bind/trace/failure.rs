@@ -150,7 +150,7 @@ impl From<LinkError> for Failure {
             LinkError::SameName(name) => ("duplicate_name", Some(name)),
             LinkError::Predicate { trace, error } => (predicate_reason(error), Some(trace)),
             LinkError::Kinds(_) => ("kind_mismatch", None),
-            LinkError::PartTooLong => ("part_too_long", None),
+            LinkError::PartTooLong(part) => ("part_too_long", Some(part)),
             LinkError::Check { word, error } => (check_reason(error), Some(word)),
             LinkError::Decode { word, error } => (decode_reason(error), Some(word)),
             LinkError::Unstructured { word, error } => (unstructured_reason(error), Some(word)),
