@@ -89,15 +89,16 @@ pub enum CheckError {
     /// that one extracts with another type.
     #[error(
         "branch {condition}: fact = {fact}: must be a value that an accelerator before the \
-         branch yields; those before it yield {yields}; Dser yields the fields of the message, and \
-         every accelerator yields bytes such as out[0]"
+         branch yields on every path (of a join, in its first arm); these yield {yields}; Dser yields \
+         the fields of the message, and every accelerator yields bytes such as out[0]"
     )]
     NotYielded {
         /// The condition of the branch.
         condition: String,
         /// The payload value that the condition tests, in words, such as `the number 'hit'`.
         fact: String,
-        /// The payload values that the accelerators before the branch extract, in words.
+        /// The payload values that are known at the branch, in words: those that accelerators
+        /// extract on every path to it, and in the first arm of each join.
         yields: String,
     },
     /// The trace calls a custom accelerator on a message of the wrong direction. The accelerator

@@ -128,12 +128,14 @@ impl Known {
     }
 
     fn describe(&self) -> String {
-        if self.facts.is_empty() {
-            return "no fields".to_owned();
-        }
         let facts = self.facts.iter().map(|(name, kind)| describe(name, *kind));
-        let facts: Vec<String> = facts.collect();
-        format!("only {}", facts.join(", "))
+        let facts = facts.collect::<Vec<_>>().join(", ");
+        match (facts.is_empty(), self.fields) {
+            (true, false) => "no fields".to_owned(),
+            (true, true) => "the fields of the message".to_owned(),
+            (false, false) => format!("only {facts}"),
+            (false, true) => format!("{facts}, and the fields of the message with other names"),
+        }
     }
 }
 

@@ -263,8 +263,9 @@ fn a_branch_on_what_nothing_before_it_yields_is_refused() {
     assert_eq!(
         said(trace(&["TCP", "Decr"], "hit == 1")),
         "branch out['hit'] == 1: fact = the number 'hit': must be a value that an accelerator \
-         before the branch yields; those before it yield no fields; Dser yields the fields of the \
-         message, and every accelerator yields bytes such as out[0]"
+         before the branch yields on every path (of a join, in its first arm); these yield no fields; \
+         Dser yields the fields of the message, and every accelerator yields bytes such as \
+         out[0]"
     );
     let rpc = said(trace(&["TCP", "RPC"], "hit == 1"));
     assert!(

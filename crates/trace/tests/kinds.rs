@@ -200,6 +200,16 @@ fn branches_and_directions_keep_to_the_declaration() {
         said.contains("yield only the text 'digest', the number 'size'; "),
         "{said}"
     );
+    let mut after_dser = seq(&["TCP", "Dser"]).unwrap();
+    after_dser.extend([hash(), test("size == 'a'")]);
+    let said = refused(after_dser).to_string();
+    assert!(
+        said.contains(
+            "yield the text 'digest', the number 'size', and the fields of the message with other \
+             names; "
+        ),
+        "{said}"
+    );
     let said = refused(vec![hash(), test("digest == 1")]).to_string();
     assert!(said.contains("the number 'digest'"), "{said}");
 
