@@ -21,10 +21,17 @@ pub enum Unstructured {
     /// 0.
     #[error("the instruction at nibble {0} of the word can never run")]
     Unreachable(usize),
-    /// A branch refers to a predicate that is not in the memory's table, or is not the compiled
-    /// form of a condition. Holds the predicate's index.
+    /// A branch refers to a predicate that is not in the memory's table. Holds the predicate's
+    /// index.
     #[error("predicate = {0}: must be the index of a branch condition in the trace memory")]
     Predicate(u8),
+    /// A branch refers to a predicate whose operations or names of payload values are not those of
+    /// any condition. Holds the predicate's index.
+    #[error(
+        "branch condition {0} of the trace memory: must be what the compiler makes of a condition, \
+         with the names of payload values"
+    )]
+    Condition(u8),
     /// The word calls a custom accelerator that the memory's table does not have. Holds the
     /// accelerator's index.
     #[error(
@@ -125,10 +132,11 @@ impl Reader<'_> {
         otherwise: PositionMark,
         limit: usize,
     ) -> Result<(Node, usize), Unstructured> {
-        let condition = self
-            .predicates
-            .condition(predicate)
-            .ok_or(Unstructured::Predicate(predicate))?;
+        let condition = self.predicates.condition(predicate);
+        let condition = condition.ok_or_else(|| match self.predicates.get(predicate) {
+            None => Unstructured::Predicate(predicate),
+            Some(_) => Unstructured::Condition(predicate),
+        })?;
         let otherwise = otherwise.index();
         if otherwise > limit {
             return Err(Unstructured::Jump(at - 3));

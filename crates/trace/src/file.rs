@@ -67,11 +67,22 @@ pub enum FileError {
         message: String,
     },
     /// The file has an invalid compiled condition, or too many conditions or payload values.
-    #[error(transparent)]
-    Predicate(#[from] PredicateError),
+    #[error("trace file at byte {at}: {error}")]
+    Predicate {
+        /// The offset of the condition, or of the number of conditions or payload values, in the
+        /// file, in bytes from 0.
+        at: usize,
+        /// What is wrong with it.
+        error: PredicateError,
+    },
     /// The file has an invalid declaration of a custom accelerator.
-    #[error(transparent)]
-    Kind(#[from] KindError),
+    #[error("trace file at byte {at}: {error}")]
+    Kind {
+        /// The offset of the declaration in the file, in bytes from 0.
+        at: usize,
+        /// What is wrong with it.
+        error: KindError,
+    },
     /// The contents of the file break a rule of the trace language.
     #[error(transparent)]
     Link(#[from] LinkError),
@@ -142,6 +153,7 @@ impl Image {
             });
         }
         let mut reader = Reader::of_body(bytes)?;
+        let tables = reader.at;
         let (fields, predicates) = (reader.u16()?, reader.u16()?);
         let at = reader.at;
         let (words, kinds) = (reader.u16()?, reader.u16()?);
@@ -154,10 +166,12 @@ impl Image {
             .collect::<Result<Vec<_>, _>>()?;
         let predicates = (0..predicates)
             .map(|_| {
+                let at = reader.at;
                 let ops = (0..reader.u8()?)
                     .map(|_| reader.op())
                     .collect::<Result<Vec<_>, _>>()?;
-                Ok(Predicate::from_ops(ops, fields.len())?)
+                Predicate::from_ops(ops, fields.len())
+                    .map_err(|error| FileError::Predicate { at, error })
             })
             .collect::<Result<Vec<_>, FileError>>()?;
         let words = (0..words)
@@ -175,7 +189,8 @@ impl Image {
                 reader.malformed("bytes follow the last entry: must be left out".to_owned())
             );
         }
-        let table = PredicateTable::from_parts(fields, predicates)?;
+        let table = PredicateTable::from_parts(fields, predicates)
+            .map_err(|error| FileError::Predicate { at: tables, error })?;
         Ok(Image::from_raw(words, table, names, kinds)?)
     }
 }
@@ -264,9 +279,9 @@ impl<'b> Reader<'b> {
     fn take(&mut self, count: usize) -> Result<&[u8], FileError> {
         let stop = self.at.checked_add(count).filter(|&stop| stop <= self.end);
         let Some(stop) = stop else {
+            let left = self.end - self.at;
             return Err(self.malformed(format!(
-                "{count} more bytes expected, but only {} are left",
-                self.end - self.at
+                "bytes left for the entries = {left}: must be at least {count}"
             )));
         };
         let taken = &self.bytes[self.at..stop];
@@ -316,22 +331,22 @@ impl<'b> Reader<'b> {
     }
 
     fn kind(&mut self) -> Result<Kind, FileError> {
+        let at = self.at;
         let name = self.text()?;
         let directions = self.one_of(&Directions::ALL, "direction")?;
         let yields = (0..self.u8()?)
             .map(|_| Ok((self.text()?, self.one_of(&FactType::ALL, "type of a fact")?)))
             .collect::<Result<Vec<_>, FileError>>()?;
-        Ok(Kind::new(&name, directions, yields)?)
+        Kind::new(&name, directions, yields).map_err(|error| FileError::Kind { at, error })
     }
 
     fn one_of<T: Copy>(&mut self, all: &[T], what: &str) -> Result<T, FileError> {
         let at = self.at;
         let code = self.u8()?;
-        let message = || format!("unknown {what} {code}");
         let found = all.get(usize::from(code)).copied();
         found.ok_or_else(|| FileError::Malformed {
             at,
-            message: message(),
+            message: format!("{what} = {code}: must be at most {}", all.len() - 1),
         })
     }
 
@@ -347,7 +362,10 @@ impl<'b> Reader<'b> {
                 .map(|op| Op::Binary(*op))
                 .ok_or_else(|| FileError::Malformed {
                     at,
-                    message: format!("unknown predicate operation {code}"),
+                    message: format!(
+                        "operation of a branch condition = {code}: must be 0, 1, 2, or 16 to {}",
+                        usize::from(OP_BINARY) + Binary::ALL.len() - 1
+                    ),
                 }),
         }
     }

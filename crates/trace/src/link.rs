@@ -53,7 +53,7 @@ pub fn link(parts: Vec<Part>) -> Result<Image, LinkError> {
         linker.part = &part.name;
         let word = assemble(part, &mut linker).map_err(|error| match error {
             LinkError::Predicate { error, .. } => LinkError::Predicate {
-                trace: trace_of(&part.name),
+                trace: trace_of(&part.name).to_owned(),
                 error,
             },
             other => other,
@@ -75,10 +75,8 @@ pub fn link(parts: Vec<Part>) -> Result<Image, LinkError> {
 }
 
 /// The name of the trace that has the part called `part`, such as `T1` for `T1.2`.
-fn trace_of(part: &str) -> String {
-    part.split_once('.')
-        .map_or(part, |(trace, _)| trace)
-        .to_owned()
+pub(crate) fn trace_of(part: &str) -> &str {
+    part.split_once('.').map_or(part, |(trace, _)| trace)
 }
 
 struct Linker<'p> {
@@ -98,7 +96,7 @@ impl Symbols for Linker<'_> {
                 .filter(|n| is_name(n))
                 .collect();
             LinkError::UnknownTail {
-                trace: trace_of(self.part),
+                trace: trace_of(self.part).to_owned(),
                 tail: name.to_owned(),
                 known: known.join(", "),
             }

@@ -7,9 +7,12 @@ use crate::PredicateTable;
 use crate::check::{Role, check, is_name, is_part_name};
 use crate::image::{Edge, Image};
 use crate::kind::Kind;
-use crate::link::link;
+use crate::link::{link, trace_of};
 use crate::link_error::LinkError;
 use crate::word::{MAX_WORDS, Word};
+
+/// The number of characters of a wrong name that a refusal shows.
+const MAX_SHOWN: usize = 64;
 
 impl Image {
     /// Creates a trace memory from the contents of a trace file, after checking them. `words` are
@@ -42,7 +45,7 @@ impl Image {
     fn check_names(&self) -> Result<(), LinkError> {
         let fault = |name: &String, message: &str| {
             Err(LinkError::Memory {
-                word: name.clone(),
+                word: shown(name),
                 message: message.to_owned(),
             })
         };
@@ -56,7 +59,7 @@ impl Image {
                 );
             }
             if !seen.insert(name) {
-                return fault(name, "the name must occur only once");
+                return fault(name, "the name must be that of one word only");
             }
         }
         Ok(())
@@ -76,15 +79,18 @@ impl Image {
                         "address = {to}: must be inside the memory of {} words",
                         self.words().len()
                     ),
-                    Some(_) if self.is_entry(to) == (link == Edge::Next) => continue,
-                    Some(_) if link == Edge::Next => {
-                        format!("tail = {to}: must lead to the beginning of a trace")
+                    Some(_) if link == Edge::Next && self.is_entry(to) => continue,
+                    Some(_) if link == Edge::Next => format!(
+                        "tail = {to}, '{}': must lead to the beginning of a trace",
+                        self.name(to)
+                    ),
+                    Some(_) if !self.is_entry(to) && trace_of(self.name(to)) == trace_of(name) => {
+                        continue;
                     }
-                    Some(_) => {
-                        format!(
-                            "continuation = {to}: must lead to a further word of the same trace"
-                        )
-                    }
+                    Some(_) => format!(
+                        "continuation = {to}, '{}': must lead to a further word of the same trace",
+                        self.name(to)
+                    ),
                 };
                 return Err(LinkError::Memory {
                     word: name.clone(),
@@ -127,4 +133,11 @@ impl Image {
             None => Ok(()),
         }
     }
+}
+
+/// A wrong name as a refusal shows it: a damaged file can have any text here.
+fn shown(name: &str) -> String {
+    let start: String = name.chars().take(MAX_SHOWN).collect();
+    let more = if start.len() < name.len() { "..." } else { "" };
+    format!("{}{more}", start.escape_debug())
 }

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use accelflow_trace::{
-    Condition, Directions, Image, Kind, LinkError, Part, PredicateTable, Word, link, source,
+    Condition, Directions, Image, Kind, Library, LinkError, Part, PredicateTable, Word, link,
+    source,
 };
 
 fn raw(words: &[u64], names: &[&str]) -> Result<Image, LinkError> {
@@ -116,5 +117,81 @@ fn a_part_made_by_hand_that_is_longer_than_a_word_is_refused_by_its_name() {
     assert_eq!(
         error.to_string(),
         "part 'long': must fit an 8-byte word, which has 16 nibbles, but is longer"
+    );
+}
+
+#[test]
+fn links_lead_to_a_trace_or_to_the_same_trace() {
+    // Ser; tail to word 1, or continue with it.
+    let (tail, continues, ser) = (
+        0x5d00_1000_0000_0000,
+        0x5f00_1000_0000_0000,
+        0x5000_0000_0000_0000,
+    );
+    let said = |word: u64, names: [&str; 2]| raw(&[word, ser], &names).unwrap_err().to_string();
+    assert!(raw(&[tail, ser], &["a", "b"]).is_ok());
+    assert_eq!(
+        said(tail, ["a", "a.1"]),
+        "word 'a': tail = 0x001, 'a.1': must lead to the beginning of a trace"
+    );
+    assert!(raw(&[continues, ser], &["a", "a.1"]).is_ok());
+    for other in ["b", "b.1"] {
+        assert_eq!(
+            said(continues, ["a", other]),
+            format!(
+                "word 'a': continuation = 0x001, '{other}': must lead to a further word of the \
+                 same trace"
+            )
+        );
+    }
+    assert_eq!(
+        said(tail, ["b", "b"]),
+        "word 'b': the name must be that of one word only"
+    );
+}
+
+#[test]
+fn names_of_words_in_a_damaged_file_are_shown_on_one_line() {
+    let long = "x\u{1b}\n".repeat(40);
+    let error = raw(&[0x5000_0000_0000_0000], &[&long]).unwrap_err();
+    let text = error.to_string();
+    assert!(text.starts_with(r"word 'x\u{1b}\nx\u{1b}\n"), "{text}");
+    assert!(
+        text.contains("...': must be a trace's name, or NAME.1"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_damaged_condition_of_a_file_is_refused_with_its_place() {
+    let mut library = Library::new();
+    let mut nodes = source::seq(&["Ser", "Dser"]).unwrap();
+    nodes.push(source::branch("hit == 1", source::seq(&["Cmp"]).unwrap(), vec![]).unwrap());
+    library.register("t", nodes).unwrap();
+    let good = library.link().unwrap().to_bytes();
+    let with = |at: usize, byte: u8| {
+        let mut bytes = good.clone();
+        bytes[at] = byte;
+        let body = bytes.len() - 4;
+        let checksum = crc32fast::hash(&bytes[..body]);
+        bytes[body..].copy_from_slice(&checksum.to_be_bytes());
+        Image::from_bytes(&bytes).unwrap_err().to_string()
+    };
+    // The field 'hit', then a condition of three operations: field 0, const 1, ==.
+    assert_eq!(good[24..32], [0, 3, b'h', b'i', b't', 3, 0, 0]);
+    assert_eq!(
+        with(31, 9),
+        "trace file at byte 29: malformed branch condition: an operation refers to a field that \
+         is not in the table of fields"
+    );
+    assert_eq!(
+        with(30, 7),
+        "malformed trace file at byte 30: operation of a branch condition = 7: must be 0, 1, 2, or \
+         16 to 30"
+    );
+    assert_eq!(
+        with(26, b' '),
+        "word 't': branch condition 0 of the trace memory: must be what the compiler makes of a \
+         condition, with the names of payload values"
     );
 }

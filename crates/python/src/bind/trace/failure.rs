@@ -168,8 +168,8 @@ impl From<FileError> for Failure {
     fn from(error: FileError) -> Failure {
         let reason = match error {
             FileError::Link(error) => return error.into(),
-            FileError::Predicate(ref error) => predicate_reason(error),
-            FileError::Kind(_) => "bad_kind",
+            FileError::Predicate { ref error, .. } => predicate_reason(error),
+            FileError::Kind { .. } => "bad_kind",
             FileError::Magic { .. } => "bad_magic",
             FileError::Version { .. } => "bad_version",
             FileError::Length { .. } => "bad_length",
@@ -251,6 +251,7 @@ fn unstructured_reason(error: &Unstructured) -> &'static str {
         Unstructured::Jump(_) => "unstructured_jump",
         Unstructured::Unreachable(_) => "unreachable",
         Unstructured::Predicate(_) => "unknown_predicate",
+        Unstructured::Condition(_) => "malformed_predicate",
         Unstructured::Kind(_) => "unknown_kind",
         Unstructured::Dangling(_) => "dangling_address",
     }
