@@ -1,6 +1,7 @@
 """The tables of a plan: growth, limits, prices and power."""
 
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -31,3 +32,24 @@ def test_a_table_of_a_plan_is_read_as_its_documentation_says() -> None:
     ):
         with pytest.raises(InputError, match=re.escape(message)):
             read_table(name, value)
+
+
+@pytest.mark.parametrize(
+    ("opening", "level", "closing"),
+    [("a", ".a", " = 1"), ("a = ", "[", "]"), ("a = ", "{ a = ", " }")],
+)
+def test_tables_and_lists_may_be_nested_64_deep(
+    tmp_path: Path, opening: str, level: str, closing: str
+) -> None:
+    def deep(depth: int) -> str:
+        end = closing if level == ".a" else "1" + closing * depth
+        return opening + level * depth + end
+
+    path = tmp_path / "deep.toml"
+    path.write_text(deep(64), encoding="utf-8")
+    with pytest.raises(InputError) as refused:  # a plan has no field a
+        sizing.read_plan(path)
+    assert "nested" not in str(refused.value)
+    path.write_text(deep(65), encoding="utf-8")
+    with pytest.raises(InputError, match="nested more than 64 deep"):
+        sizing.read_plan(path)

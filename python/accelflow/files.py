@@ -87,8 +87,8 @@ def why(error: Exception) -> str:
 def parse_toml(text: str) -> dict[str, Any]:
     """Parse TOML and return its tables as dicts.
 
-    Raises ValueError for malformed text, for more than 64 nested tables and arrays, and for
-    integers of more than 64 bits, TOML's limit.
+    Raises ValueError for malformed text, for tables and arrays nested more than 64 deep within the
+    document, and for integers of more than 64 bits, TOML's limit.
     """
     try:
         tree = tomllib.loads(text)
@@ -99,16 +99,22 @@ def parse_toml(text: str) -> dict[str, Any]:
     except ValueError as error:  # of Python, for an integer of more than 4,300 digits
         raise ValueError(_TOO_WIDE) from error
     level: list[Any] = [tree]
-    for _ in range(_MAX_DEPTH):
+    for _ in range(_MAX_DEPTH + 1):  # the document, and what is nested in it
         level = [inner for outer in level for inner in _inner(outer)]
-    if level:
-        raise ValueError(_TOO_DEEP_TOML)
+    for value in level:
+        if isinstance(value, dict | list):
+            raise ValueError(_TOO_DEEP_TOML)
+        _check_width(value)
     return tree
 
 
-def _inner(value: Any) -> Iterator[Any]:
+def _check_width(value: Any) -> None:
     if isinstance(value, int) and not -(2**63) <= value < 2**63:
         raise ValueError(_TOO_WIDE)
+
+
+def _inner(value: Any) -> Iterator[Any]:
+    _check_width(value)
     if isinstance(value, dict):
         yield from value.values()
     elif isinstance(value, list):
