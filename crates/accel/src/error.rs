@@ -322,13 +322,13 @@ pub enum AccelError {
         field: String,
     },
     /// A JSON member is not a field of the struct.
-    #[error("struct '{container}': field = '{field}': must be one of {known}")]
+    #[error("struct '{container}': field = '{field}': must be {known}")]
     UnknownField {
         /// The name of the struct.
         container: String,
         /// The name of the JSON member.
         field: String,
-        /// The names of the struct's fields; only the first ones if there are many.
+        /// The names of the struct's fields, in words; only the first ones if there are many.
         known: String,
     },
     /// A union has no field, or more than one.

@@ -1,7 +1,8 @@
 //! The interface language and the embedded interfaces.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use accelflow_accel::thrift::{IdlError, Schema, Ty};
+use accelflow_accel::Limits;
+use accelflow_accel::thrift::{IdlError, Protocol, Schema, Ty, struct_from_json};
 
 #[test]
 fn embedded_interfaces() {
@@ -194,4 +195,41 @@ fn typedefs_that_double_are_refused() {
         "typedef i32 T0\n{doubling}struct S {{ {fields} }}"
     ))
     .unwrap();
+}
+
+#[test]
+fn refusals_of_unknown_names_say_if_there_are_none() {
+    let schema =
+        Schema::parse("struct Empty {} struct One { 1: i32 key } service None {}").unwrap();
+    let said = |name: &str| {
+        let id = schema.struct_id(name).unwrap();
+        let limits = Limits::default();
+        let json = br#"{"zz": 1}"#;
+        let written = struct_from_json(&schema, id, Protocol::Binary, json, &limits);
+        written.unwrap_err().to_string()
+    };
+    assert!(
+        said("Empty").contains("field = 'zz': must be left out: the struct has no fields"),
+        "{}",
+        said("Empty")
+    );
+    assert!(
+        said("One").contains("field = 'zz': must be key"),
+        "{}",
+        said("One")
+    );
+    let unknown = |schema: &Schema, name: &str| schema.find(name).unwrap_err().to_string();
+    assert_eq!(
+        unknown(&schema, "get"),
+        "method = 'get': must be a function of the interface, which has none"
+    );
+    assert_eq!(
+        unknown(&schema, "None:get"),
+        "method = 'get': must be a function of the service, which has none"
+    );
+    let nothing = Schema::parse("struct S {}").unwrap();
+    assert_eq!(
+        unknown(&nothing, "Any:get"),
+        "service = 'Any': must be a service of the interface, which has none"
+    );
 }

@@ -196,8 +196,10 @@ impl Struct {
         Ok(())
     }
 
+    /// The names of the struct's fields, in the words of a refusal of another name.
     pub(crate) fn field_names(&self) -> String {
-        shorten(self.fields.iter().map(|field| &*field.name))
+        let names = self.fields.iter().map(|field| &*field.name);
+        one_of(names, "left out: the struct has no fields")
     }
 }
 
@@ -272,7 +274,10 @@ impl Schema {
         if let Some((service, method)) = name.split_once(':') {
             // Services of included files lend their functions to those of the file itself.
             if service.contains('.') {
-                let known = one_of(self.services().filter(|name| !name.contains('.')));
+                let known = one_of(
+                    self.services().filter(|name| !name.contains('.')),
+                    NO_SERVICE,
+                );
                 let name = service.to_owned();
                 return Err(AccelError::UnknownService { name, known });
             }
@@ -292,7 +297,10 @@ impl Schema {
                 })
             }
             None => {
-                let known = one_of(self.functions.iter().map(|function| &*function.name));
+                let known = one_of(
+                    self.functions.iter().map(|function| &*function.name),
+                    NO_FUNCTION,
+                );
                 Err(AccelError::UnknownMethod {
                     name: name.to_owned(),
                     known,
@@ -316,7 +324,7 @@ impl Schema {
     /// `unknown_service` or `unknown_method` if the schema does not have the service or the method.
     pub fn find_in(&self, service: &str, method: &str) -> Result<FunctionId, AccelError> {
         let Some((_, functions)) = self.services.iter().find(|(name, _)| **name == *service) else {
-            let known = one_of(self.services());
+            let known = one_of(self.services(), NO_SERVICE);
             return Err(AccelError::UnknownService {
                 name: service.to_owned(),
                 known,
@@ -326,7 +334,10 @@ impl Schema {
             .iter()
             .find(|id| *self.functions[id.0].name == *method);
         found.copied().ok_or_else(|| {
-            let known = one_of(functions.iter().map(|id| &*self.functions[id.0].name));
+            let known = one_of(
+                functions.iter().map(|id| &*self.functions[id.0].name),
+                "a function of the service, which has none",
+            );
             AccelError::UnknownMethod {
                 name: method.to_owned(),
                 known,
@@ -335,9 +346,13 @@ impl Schema {
     }
 }
 
-/// The names that are allowed, in the words of a message.
-fn one_of<'a>(names: impl Iterator<Item = &'a str> + Clone) -> String {
+const NO_SERVICE: &str = "a service of the interface, which has none";
+const NO_FUNCTION: &str = "a function of the interface, which has none";
+
+/// The names that are allowed, in the words of a message; `none` if there are no names.
+fn one_of<'a>(names: impl Iterator<Item = &'a str> + Clone, none: &str) -> String {
     match names.clone().count() {
+        0 => none.to_owned(),
         1 => shorten(names),
         _ => format!("one of {}", shorten(names)),
     }
