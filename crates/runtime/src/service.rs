@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use accelflow_accel::messages::{self, Document, SERVICES, ServiceMessages};
-use accelflow_accel::rpc::ThriftCall;
+use accelflow_accel::rpc::{MessageType, ThriftCall};
 use accelflow_accel::storage::{Operation, StorageCall};
 use accelflow_accel::thrift::{Protocol, Schema};
 use accelflow_accel::{AccelError, Call, Ensemble, Job, Session};
@@ -12,7 +12,7 @@ use accelflow_workload::services::{Chain, Phase, Service};
 
 use crate::demo;
 use crate::error::Failure;
-use crate::outcome::{Caller, Conversation, Message, Outcome};
+use crate::outcome::{Caller, Conversation, Message, Outcome, Sent};
 use crate::peer::{Answers, LoopbackPeer};
 use crate::run_traces::RunTraces;
 
@@ -190,25 +190,45 @@ impl ServiceRunner {
         })
     }
 
-    /// Decodes, as the client, the last message that a chain of the last phase sent.
+    /// Decodes, as the client, all replies in order, since each changes the state of the
+    /// connection. Returns the last one if nothing is sent after it in the last phase's last chain.
     fn read_reply(
         &mut self,
-        session: Session,
+        mut session: Session,
         phases: &[PhaseRun],
     ) -> Result<Option<Vec<u8>>, AccelError> {
         let last = phases.last().and_then(|phase| phase.chains().last());
-        let Some(reply) = last.and_then(|outcome| outcome.sent.last()) else {
+        let ends = last.and_then(|outcome| outcome.sent.last());
+        if !ends.is_some_and(is_for_client) {
             return Ok(None);
-        };
-        let mut job = Job::receive(reply.bytes.clone(), session);
-        for step in [Accel::Tcp, Accel::Decr, Accel::Rpc, Accel::Dser] {
-            self.client.run(step, &mut job)?;
         }
-        if job.packed.is_some() {
-            self.client.run(Accel::Dcmp, &mut job)?;
+        let chains = phases.iter().flat_map(PhaseRun::chains);
+        let sent = chains.flat_map(|outcome| &outcome.sent);
+        let mut response = None;
+        for reply in sent.filter(|sent| is_for_client(sent)) {
+            let mut job = Job::receive(reply.bytes.clone(), std::mem::take(&mut session));
+            for step in [Accel::Tcp, Accel::Decr, Accel::Rpc, Accel::Dser] {
+                self.client.run(step, &mut job)?;
+            }
+            if job.packed.is_some() {
+                self.client.run(Accel::Dcmp, &mut job)?;
+            }
+            session = job.session;
+            response = Some(job.bytes);
         }
-        Ok(Some(job.bytes))
+        Ok(response)
     }
+}
+
+/// Whether `sent` went to the service's client: all other messages are requests to peers.
+fn is_for_client(sent: &Sent) -> bool {
+    let Call::Thrift(call) = &sent.call else {
+        return false;
+    };
+    matches!(
+        call.message_type,
+        MessageType::Reply | MessageType::Exception
+    )
 }
 
 /// The state of one invocation at the server.

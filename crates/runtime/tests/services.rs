@@ -131,6 +131,36 @@ fn an_exception_on_the_way_reaches_the_client() {
 }
 
 #[test]
+fn a_path_that_ends_with_a_request_has_no_response() {
+    let run = |name: &str, ends: &[&str]| {
+        let chains = ends.iter().map(|end| Chain::new(end)).collect();
+        let service = Service::new(name, "Anything", path(chains)).unwrap();
+        run_service(&mut executor(), &service, 1, 1).unwrap()
+    };
+    for (name, ends) in [
+        ("StoreP", &["T8"][..]),
+        ("CPost", &["T9"]),
+        ("StoreP", &["T2", "T8"]),
+        ("StoreP", &[]),
+    ] {
+        let run = run(name, ends);
+        assert_eq!(run.response, None, "{name} {ends:?}");
+        let sent: usize = run
+            .phases
+            .iter()
+            .flat_map(PhaseRun::chains)
+            .map(|o| o.sent.len())
+            .sum();
+        assert_eq!(sent, ends.len(), "{name} {ends:?}");
+    }
+    // The client decodes the replies in the order in which they were encrypted.
+    for ends in [&["T2", "T2"][..], &["T2", "T8", "T2"]] {
+        let expected = response("StorePost", 1, 1).unwrap();
+        assert_eq!(json(&run("StoreP", ends).response.unwrap()), expected);
+    }
+}
+
+#[test]
 fn a_trace_that_fails_is_named_with_its_place() {
     use accelflow_trace::source;
     let mut library = accelflow_trace::templates().unwrap();
