@@ -341,6 +341,18 @@ def test_a_load_ends_when_it_is_to(interface: Path) -> None:
             native.drive(*add, [float("nan")], 1)
 
 
+def test_the_progress_of_a_load_counts_finished_calls(interface: Path) -> None:
+    seen: list[tuple[int, int]] = []
+    with apache_thrift(TBinaryProtocolAcceleratedFactory()) as port:
+        native = Client(interface, f"127.0.0.1:{port}", limits=PATIENT)._native
+        slow = "Calculator.slow", [{"a": 500}]
+        native.drive(*slow, [0.0], 1, lambda done, wanted: seen.append((done, wanted)))
+    assert set(seen) == {(0, 1), (1, 1)}
+    assert seen[-1] == (1, 1)
+    # Nearly all of the load is the wait for its only call.
+    assert seen.count((0, 1)) > seen.count((1, 1))
+
+
 def test_coroutines_call_and_are_cancelled(interface: Path) -> None:
     with apache_thrift(TBinaryProtocolAcceleratedFactory()) as port:
         client = Client(interface, f"127.0.0.1:{port}", limits=PATIENT)

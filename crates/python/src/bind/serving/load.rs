@@ -63,7 +63,8 @@ impl Load {
             .map(|end| seconds("until_s", end))
             .transpose()?;
         let due = self.due(end)?;
-        let (next, stopped) = (AtomicUsize::new(0), AtomicBool::new(false));
+        let (next, finished) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let stopped = AtomicBool::new(false);
         let start = Instant::now() + LEAD;
         // Checked before a call is taken, so that those that were made are the first.
         let over = || end.is_some_and(|end| start + end <= Instant::now());
@@ -80,6 +81,7 @@ impl Load {
                     break;
                 }
                 calls.push((number, self.call(client, number, due)));
+                finished.fetch_add(1, Ordering::Relaxed);
             }
             calls
         };
@@ -95,14 +97,15 @@ impl Load {
                 );
             }
             let all = due.len() as u64;
+            let report = || report(finished.load(Ordering::Relaxed) as u64, all);
             while !threads.iter().all(thread::ScopedJoinHandle::is_finished) {
-                let done = (next.load(Ordering::Relaxed) as u64).min(all);
-                if !report(done, all) {
+                if !report() {
                     stopped.store(true, Ordering::Relaxed);
                 }
                 // The last calls are short, and so is the wait for them.
                 thread::sleep(REPORT.min(until(start, due.last())));
             }
+            report();
             let made = due.len().min(next.load(Ordering::Relaxed));
             let mut found = vec![Driven::default(); made];
             for thread in threads {
