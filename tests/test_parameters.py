@@ -13,7 +13,13 @@ from hypothesis import strategies as st
 
 from accelflow import InputError, _native, simulation
 from accelflow.cli import program
-from accelflow.errors import AccelflowError, one_of, positive_number, refused, whole_number
+from accelflow.errors import (
+    AccelflowError,
+    one_of,
+    positive_number,
+    refused,
+    whole_number,
+)
 from accelflow.parameters import Engine, Parameter, engines
 from conftest import ROOT
 
@@ -124,6 +130,16 @@ def test_a_value_is_read_unchanged_or_refused(
         assert value_of(engine, parameter, value) == value
     else:
         assert "must be" in refusal_of(engine, parameter, value)
+
+
+def test_a_cost_of_tcp_that_is_not_allowed_is_refused_as_it_was_given() -> None:
+    for cost, text in [(-1.0, "-1"), (0.0, "0"), (1e-9, "1e-9"), (2e9, "2e9")]:
+        for use in (engines, simulation.service_breakdown):
+            with pytest.raises(InputError) as refused:
+                use(cost)
+            expected = f"tcp_cost_ns = {text}: must be a number from 0.001 to 1e9"
+            assert (str(refused.value), refused.value.place) == (expected, "tcp_cost_ns")
+    assert len(engines(1e9)) == len(engines(0.001)) == len(ENGINES)
 
 
 def test_unknown_engines_and_keys_are_refused() -> None:

@@ -14,7 +14,14 @@ from pathlib import Path
 from typing import Any, Final
 
 from accelflow import _native
-from accelflow.errors import AccelflowError, InputError, finite_number, refused, whole_number
+from accelflow.errors import (
+    AccelflowError,
+    InputError,
+    finite_number,
+    refusals,
+    refused,
+    whole_number,
+)
 
 __all__ = [
     "CUSTOM",
@@ -128,10 +135,10 @@ def engines(tcp_cost_ns: float) -> list[Engine]:
     """Return every simulator and model with its parameters, and last the profile ``paper``.
 
     The profile has the costs of all operations on a core by the paper's shares, if one operation of
-    TCP takes `tcp_cost_ns` ns. Raises InputError if `tcp_cost_ns` is not a finite number, and
-    AccelflowError if it is not above 0 and at most 1e9.
+    TCP takes `tcp_cost_ns` ns. Raises InputError if `tcp_cost_ns` is not from 0.001 to 1e9.
     """
-    return list(_engines(_native.parameters(finite_number("tcp_cost_ns", tcp_cost_ns))))
+    with refusals():
+        return list(_engines(_native.parameters(finite_number("tcp_cost_ns", tcp_cost_ns))))
 
 
 def engine(name: str) -> Engine:

@@ -18,6 +18,7 @@ from accelflow.errors import (
     AccelflowError,
     InputError,
     file_path,
+    finite_number,
     positive_number,
     refusals,
     refused,
@@ -482,9 +483,10 @@ def service_breakdown(tcp_cost_ns: float = ASSUMED_TCP_COST_NS) -> dict[str, dic
 
     The services are SocialNetwork's, and the categories those of the paper's Fig. 1, such as TCP
     and AppLogic. Costs are those of the profile ``paper``: the paper's shares, and `tcp_cost_ns`
-    for one operation of TCP.
+    for one operation of TCP. Raises InputError if `tcp_cost_ns` is not a number from 0.001 to 1e9.
     """
-    rows = json.loads(_native.service_breakdown(tcp_cost_ns))
+    with refusals():
+        rows = json.loads(_native.service_breakdown(finite_number("tcp_cost_ns", tcp_cost_ns)))
     return {row["service"]: row["spent_ns"] for row in rows}
 
 

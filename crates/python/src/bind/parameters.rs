@@ -152,7 +152,7 @@ pub(crate) fn parameters(tcp_cost_ns: Option<f64>) -> PyResult<String> {
         })
         .collect();
     if let Some(tcp_cost_ns) = tcp_cost_ns {
-        let profile = accelflow_scenario::paper_profile(Time::from_ns_f64(tcp_cost_ns));
+        let profile = accelflow_scenario::paper_profile(tcp_cost(tcp_cost_ns)?);
         let profile = profile.map_err(refused)?;
         let rows = profile.parameters().iter();
         let rows = rows.map(|row| row_json("profile.", row)).collect();
@@ -284,11 +284,26 @@ pub(crate) fn refusal(
     }
 }
 
+/// The time of a TCP operation on a core. Raises AccelflowError for a time that the profile `paper`
+/// does not take.
+pub(crate) fn tcp_cost(tcp_cost_ns: f64) -> PyResult<Time> {
+    // Times are whole picoseconds, and the profile takes at most a second.
+    if (0.001..=1e9).contains(&tcp_cost_ns) {
+        return Ok(Time::from_ns_f64(tcp_cost_ns));
+    }
+    let allowed = "must be a number from 0.001 to 1e9";
+    Err(refused(Refusal::number(
+        "tcp_cost_ns",
+        tcp_cost_ns,
+        allowed,
+    )))
+}
+
 /// Returns the operation costs of the profile `paper` as a JSON list.
 ///
 /// `tcp_cost_ns` is the time of a TCP operation on a core, in ns.
 #[pyfunction]
 pub(crate) fn profile_parameters(tcp_cost_ns: f64) -> PyResult<String> {
-    let rows = accelflow_scenario::paper_parameters(Time::from_ns_f64(tcp_cost_ns));
+    let rows = accelflow_scenario::paper_parameters(tcp_cost(tcp_cost_ns)?);
     Ok(Value::from(rows.map_err(refused)?).to_string())
 }

@@ -13,6 +13,7 @@ use accelflow_units::Time;
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 
+use crate::bind::parameters::tcp_cost;
 use crate::bind::simulation::policies::{PythonSystem, raised};
 use crate::bind::simulation::progress::Progress;
 use crate::bind::simulation::samples::{Samples, Tail, columns, tails};
@@ -265,7 +266,7 @@ pub(crate) fn scenario_payloads(
 /// `tcp_cost_ns` is the time of a TCP operation on a core.
 #[pyfunction]
 pub(crate) fn service_breakdown(tcp_cost_ns: f64) -> PyResult<String> {
-    let rows = accelflow_scenario::app_and_tax_times(Time::from_ns_f64(tcp_cost_ns));
+    let rows = accelflow_scenario::app_and_tax_times(tcp_cost(tcp_cost_ns)?);
     let row = |(service, spent_ns)| json!({"service": service, "spent_ns": spent_ns});
     let rows = rows.map_err(refused)?.into_iter().map(row);
     Ok(Value::Array(rows.collect()).to_string())
