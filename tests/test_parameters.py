@@ -15,6 +15,7 @@ from accelflow import InputError, _native, simulation
 from accelflow.cli import program
 from accelflow.errors import (
     AccelflowError,
+    as_input,
     one_of,
     positive_number,
     refused,
@@ -140,6 +141,22 @@ def test_a_cost_of_tcp_that_is_not_allowed_is_refused_as_it_was_given() -> None:
             expected = f"tcp_cost_ns = {text}: must be a number from 0.001 to 1e9"
             assert (str(refused.value), refused.value.place) == (expected, "tcp_cost_ns")
     assert len(engines(1e9)) == len(engines(0.001)) == len(ENGINES)
+
+
+def test_refusals_of_the_engines_name_the_setting() -> None:
+    host = {"kernels": [], "uncertain": [], "draws": 1, "seed": 1, "around_ratio": None}
+    service = json.dumps({"host_cycles_per_s": -1.0, **host})
+    for call, place in [
+        (lambda: _native.accelerometer_evaluate(service), "host_cycles_per_s"),
+        (lambda: _native.area_model(json.dumps({"cores": -1.0})), "cores"),
+        (lambda: _native.power_model(json.dumps({}), json.dumps({"core_w": 1.0})), "parameter"),
+    ]:
+        with pytest.raises(AccelflowError) as found:
+            call()
+        assert found.value.place == place
+        with pytest.raises(InputError) as refused, as_input():
+            call()
+        assert refused.value.place == place
 
 
 def test_unknown_engines_and_keys_are_refused() -> None:

@@ -315,7 +315,7 @@ def as_input() -> Iterator[None]:
     except AccelflowError as error:
         if isinstance(error, InputError):
             raise
-        raise InputError(str(error)) from error
+        raise InputError.of(error) from error
 
 
 def file_path(name: str, value: str | PathLike[str]) -> Path:

@@ -15,7 +15,8 @@ create_exception!(
     AccelflowError,
     PyException,
     "A failure that the user can act on. If a value is not allowed, `place` is the name of the setting \
-     or field that has it; otherwise it is None."
+     or field that has it. It is None for other failures, and for values in workload files, ARCUS plans \
+     and traces, whose place only the message states."
 );
 
 create_exception!(

@@ -20,7 +20,8 @@ use crate::interrupt::interruptible;
 /// range or missing.
 #[pyfunction]
 pub(crate) fn accelerometer_evaluate(py: Python<'_>, request: &str) -> PyResult<String> {
-    py.detach(|| request::evaluate(request)).map_err(failure)
+    let request = serde_json::from_str(request).map_err(failure)?;
+    py.detach(|| request::evaluate(&request)).map_err(failure)
 }
 
 /// Simulates a service that offloads kernels to accelerators.
@@ -29,7 +30,7 @@ pub(crate) fn accelerometer_evaluate(py: Python<'_>, request: &str) -> PyResult<
 /// of range or missing.
 #[pyfunction]
 pub(crate) fn accelerometer_simulate(py: Python<'_>, request: &str) -> PyResult<String> {
-    let request = request.to_owned();
+    let request = serde_json::from_str(request).map_err(failure)?;
     interruptible(py, move || simulate::simulate(&request))?.map_err(failure)
 }
 

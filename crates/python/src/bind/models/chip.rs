@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::errors::AccelflowError;
+use crate::errors::{AccelflowError, failure};
 
 /// Inputs that differ from the paper's, by name.
 type Changes = BTreeMap<String, f64>;
@@ -179,9 +179,5 @@ fn inputs_json<'i>(rows: impl Iterator<Item = (&'i Parameter, f64)>) -> Vec<Valu
 }
 
 fn parse<T: for<'d> Deserialize<'d>>(text: &str) -> PyResult<T> {
-    serde_json::from_str(text).map_err(|e| AccelflowError::new_err(e.to_string()))
-}
-
-fn failure(error: Refusal) -> PyErr {
-    AccelflowError::new_err(error.to_string())
+    serde_json::from_str(text).map_err(failure)
 }

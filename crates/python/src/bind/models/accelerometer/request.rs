@@ -32,7 +32,7 @@ impl Ratio {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+pub(super) struct Arguments {
     host_cycles_per_s: f64,
     kernels: Vec<KernelArguments>,
     uncertain: Vec<UncertainArguments>,
@@ -273,25 +273,21 @@ impl UncertainArguments {
 ///
 /// # Errors
 /// The message for a value that cannot be used.
-pub(super) fn evaluate(request: &str) -> Result<String, String> {
-    let request: Arguments = serde_json::from_str(request).map_err(|error| error.to_string())?;
+pub(super) fn evaluate(request: &Arguments) -> Result<String, Refusal> {
     let kernels = request.kernels.iter().map(KernelArguments::kernel);
     let scenario = Scenario {
         host: CyclesPerSecond(request.host_cycles_per_s),
-        kernels: kernels
-            .collect::<Result<_, _>>()
-            .map_err(|error| error.to_string())?,
+        kernels: kernels.collect::<Result<_, _>>()?,
     };
-    let outcome = scenario.evaluate().map_err(|error| error.to_string())?;
+    let outcome = scenario.evaluate()?;
     let uncertain = request.uncertain.iter();
     let uncertain: Vec<Uncertain> = uncertain
         .map(UncertainArguments::uncertain)
-        .collect::<Result<_, _>>()
-        .map_err(|error| error.to_string())?;
+        .collect::<Result<_, _>>()?;
     let mut result = outcome_json(&scenario, &outcome);
     if !uncertain.is_empty() {
         let samples = sample(&scenario, &uncertain, request.draws, request.seed);
-        let samples = samples.map_err(|error| error.to_string())?;
+        let samples = samples?;
         result["intervals"] = samples_json(&samples);
         if request.each_draw {
             result["draws_speedup_ratio"] = json!(samples.speedup);

@@ -10,7 +10,7 @@ use super::request::{KernelArguments, chosen};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+pub(super) struct Arguments {
     host_cycles_per_s: f64,
     kernels: Vec<KernelArguments>,
     run: RunArguments,
@@ -54,19 +54,14 @@ impl RunArguments {
 ///
 /// # Errors
 /// The message for a value that cannot be used.
-pub(super) fn simulate(request: &str) -> Result<String, String> {
-    let request: Arguments = serde_json::from_str(request).map_err(|error| error.to_string())?;
-    let run = request.run.run().map_err(|error| error.to_string())?;
+pub(super) fn simulate(request: &Arguments) -> Result<String, Refusal> {
+    let run = request.run.run()?;
     let kernels = request.kernels.iter().map(KernelArguments::kernel);
     let scenario = Scenario {
         host: CyclesPerSecond(request.host_cycles_per_s),
-        kernels: kernels
-            .collect::<Result<_, _>>()
-            .map_err(|error| error.to_string())?,
+        kernels: kernels.collect::<Result<_, _>>()?,
     };
-    simulation::simulate(&scenario, &run)
-        .map(|measured| json(measured).to_string())
-        .map_err(|error| error.to_string())
+    simulation::simulate(&scenario, &run).map(|measured| json(measured).to_string())
 }
 
 fn json(measured: Measured) -> Value {
