@@ -148,6 +148,23 @@ def test_runners_keep_whole_simulations_apart() -> None:
     assert whole["p99_us"] == short["p99_us"]
 
 
+def test_a_runner_runs_again_after_a_failure() -> None:
+    seen: list[tuple[int, int]] = []
+
+    def progress(done: int, wanted: int) -> None:
+        seen.append((done, wanted))
+        if len(seen) == 1:
+            raise OSError("the terminal is gone")
+
+    runner = lib.Runner(1, progress)
+    experiments = [uniq_id(requests) for requests in (500, 400, 300)]
+    with pytest.raises(OSError, match="the terminal is gone"):
+        runner.run(experiments)
+    runner.run(experiments)
+    assert all(runner.result(experiment) for experiment in experiments)
+    assert (runner.simulated, seen[0], seen[-1]) == (3, (1, 3), (3, 3))
+
+
 def test_only_experiments_with_p99s_have_more_replications() -> None:
     assert FULL.rate_step == 1.02
     tails = {name: load(name).tails for name in lib.names() if load(name).table is None}

@@ -76,7 +76,6 @@ class Runner:
         self._known: dict[str, Services] = {}
         self._asked = 0
         self._found = 0
-        self._stop = Stop()
         self._lock = threading.Lock()
 
     @property
@@ -95,7 +94,7 @@ class Runner:
         With `whole`, results keep all response times; percentiles over more than ten seeds need
         them. Otherwise results keep only the longest
         (:func:`accelflow.reproduce.pooling.tail_share`). If a simulation fails, the others are
-        stopped and its exception is raised; the runner then cannot simulate again. Raises
+        stopped and its exception is raised; completed ones keep their results. Raises
         AccelflowError for saved results that are damaged or cannot be read, and OSError if results
         cannot be saved.
         """
@@ -104,8 +103,14 @@ class Runner:
         self._asked += len(new)
         # The longest simulations run first, so that none of them runs alone at the end.
         ordered = sorted(new.items(), key=lambda item: -item[1].requests)
-        calls = [partial(self._simulate, key, experiment, whole) for key, experiment in ordered]
-        run_all(calls, threads=self._threads, stop=self._stop)
+        stop = Stop()  # a new one, since an issued one would stop the next run, too
+        calls = [
+            partial(self._simulate, key, experiment, whole, stop) for key, experiment in ordered
+        ]
+        try:
+            run_all(calls, threads=self._threads, stop=stop)
+        finally:
+            self._asked = len(self._known)  # without those that a failure has stopped
 
     def result(self, experiment: simulation.Scenario, *, whole: bool = False) -> Services:
         """Return the results of the simulation `experiment`, by service.
@@ -115,14 +120,14 @@ class Runner:
         """
         return self._known[_key(experiment, whole)]
 
-    def _simulate(self, key: str, experiment: simulation.Scenario, whole: bool) -> None:
+    def _simulate(self, key: str, experiment: simulation.Scenario, whole: bool, stop: Stop) -> None:
         share = 1.0 if whole else tail_share(experiment)
         saved = self._kept.find(experiment, share) if self._kept is not None else None
         if saved is not None:
             results = saved
         else:
             results, _ = simulation.run_sampled(
-                experiment, threads=1, progress=self._stop.look, tail_share=share
+                experiment, threads=1, progress=stop.look, tail_share=share
             )
             if self._kept is not None:
                 self._kept.add(experiment, results, share)
