@@ -5,6 +5,7 @@ from decimal import Decimal
 import pytest
 
 from accelflow.findings import Estimate, Finding, Reported, Target, Verdict, targets
+from accelflow.findings.text import number
 
 RANGE = Reported(Decimal("0.4"), Decimal("0.8"))
 
@@ -84,6 +85,14 @@ def test_a_printed_zero_has_an_absolute_tolerance() -> None:
 )
 def test_printed_figures_as_text_and_json(figure: Reported, text: str, json: object) -> None:
     assert (figure.text, figure.to_json()) == (text, json)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(-1e-8, "0.000"), (1e-8, "0.000"), (-0.0, "0"), (-1e-6, "-0.00000100"), (-0.5, "-0.500")],
+)
+def test_numbers_that_are_shown_as_zero_have_no_sign(value: float, text: str) -> None:
+    assert number(value) == text
 
 
 def test_bounds_of_the_file_are_read() -> None:

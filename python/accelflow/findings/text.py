@@ -215,9 +215,11 @@ def number(value: float, significant: int = 3) -> str:
     if not math.isfinite(value):
         return str(value)
     if value == round(value) and abs(value) < 1e7:
-        return f"{value:,.0f}"
+        return f"{value + 0.0:,.0f}"  # -0.0 + 0.0 is 0.0
     size = abs(value)
-    if size >= 0.1 or size < 1e-6:
+    if size < 1e-6:
+        return "0.000"
+    if size >= 0.1:
         digits = 0 if size >= 1000 else 1 if size >= 100 else 3
     else:
         digits = significant - 1 - math.floor(math.log10(size))
