@@ -203,6 +203,8 @@ def test_what_is_wrong_is_refused() -> None:
         ),
         (start + one + one.replace("'fleet'", "'much'"), "choices.toml: x: sizes = 'much'"),
         (start + one + one.replace("why", "because"), "choices.toml: x: key = 'because': must be"),
+        (start + "on_request = 'yes'\n" + one + one, "x: on_request = 'yes': must be true or"),
+        (start + "combined = 1\n" + one + one, "x: combined = 1: must be true or false"),
         ((start + one + one) * 2, "name = 'x': must not be repeated"),
         ("[", "choices.toml: "),
     ):

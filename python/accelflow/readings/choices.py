@@ -221,8 +221,8 @@ def _choice(tree: Mapping[str, Any]) -> Choice:
         readings,
         _optional(tree, "contrary", place),
         _optional(tree, "contrary_place", place),
-        tree.get("on_request") is True,
-        tree.get("combined") is True,
+        _flag(tree, "on_request", place),
+        _flag(tree, "combined", place),
     )
 
 
@@ -255,6 +255,13 @@ def _string(tree: Mapping[str, Any], key: str, place: str) -> str:
 
 def _optional(tree: Mapping[str, Any], key: str, place: str) -> str:
     return _string(tree, key, place) if key in tree else ""
+
+
+def _flag(tree: Mapping[str, Any], key: str, place: str) -> bool:
+    value = tree.get(key, False)
+    if not isinstance(value, bool):
+        raise refused(f"{place}: {key}", value, "must be true or false")
+    return value
 
 
 def _only(tree: Mapping[str, Any], allowed: Sequence[str], place: str) -> None:
