@@ -356,6 +356,13 @@ def test_the_command_writes_page_and_pictures(tmp_path: Path) -> None:
     page = (tmp_path / "readings.md").read_text()
     assert page.startswith("# Which rows depend on which reading")
     assert "| rates = equal | = | = |" in page
+    held_file = tmp_path / "held.json"
+    again = [*command[:4], "--page", str(tmp_path), "--held", str(held_file)]
+    rewritten = subprocess.run(again, capture_output=True, text=True, check=False)
+    assert rewritten.stderr.splitlines() == [
+        f"wrote {tmp_path / 'readings.md'}",
+        f"wrote {held_file}",
+    ]
     listed = subprocess.run(
         [*command[:4], *command[7:], "--list"], capture_output=True, text=True, check=True
     )

@@ -141,6 +141,8 @@ def _rewrite(pages: tuple[Path, ...], held: Path | None) -> None:
         write_held(found, held)
     for folder in pages:
         click.echo(f"wrote {folder / PAGE}", err=True)
+    if held is not None:
+        click.echo(f"wrote {held}", err=True)
 
 
 def _list(selected: tuple[Choice, ...], scenario: Scenario) -> None:
