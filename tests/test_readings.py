@@ -185,6 +185,17 @@ def test_readings_of_another_scenario_are_not_overwritten(found: Readings, tmp_p
     assert write_readings(found, tmp_path) == written
 
 
+def test_readings_of_other_choices_are_not_overwritten(found: Readings, tmp_path: Path) -> None:
+    written = write_readings(found, tmp_path)
+    kept = {path: path.read_bytes() for path in written}
+    (one, _) = found.choices
+    tried = tuple(each for each in found.tried if each.choice == one)
+    numbered = write_readings(replace(found, choices=(one,), tried=tried), tmp_path)
+    assert [path.name for path in numbered][:2] == ["readings-2.json", "readings-2.md"]
+    assert {path: path.read_bytes() for path in written} == kept
+    assert write_readings(found, tmp_path) == written
+
+
 def test_what_is_wrong_is_refused() -> None:
     with pytest.raises(InputError, match=r"= 'placements': must be .*, did you mean placement"):
         select(["placements"])

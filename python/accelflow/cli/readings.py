@@ -59,7 +59,7 @@ def _choice_names() -> list[str]:
 @threads_option
 @out_option(
     "Write readings.md, its pictures and readings.json to this folder. Readings of another scenario"
-    " are kept; the new files then get the next free number."
+    " or of other choices are kept; the new files then get the next free number."
 )
 @click.option(
     "--page",

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any, Final
 
 from accelflow.errors import file_path, unwritable
-from accelflow.files import alone_in, free_suffix, holds_another, write_whole
+from accelflow.files import alone_in, free_suffix, holds_another, parse_json, read_text, write_whole
 from accelflow.findings.results import json_text
 from accelflow.readings.page import drawn_rows, markdown
 from accelflow.readings.rule import Decision, Judged, decisions
@@ -30,9 +30,9 @@ PAGE: Final = "readings.md"
 def write_readings(found: Readings, out: str | PathLike[str]) -> list[Path]:
     """Write ``readings.md``, its pictures and ``readings.json`` to `out`, and return the paths.
 
-    `out` is a folder. If it has results of another scenario, budget, seeds or experiments, these
-    are kept, and a number is added to the new files' names. Equal results give equal bytes. Raises
-    InputError if a file cannot be written.
+    `out` is a folder. If it has results of another scenario, budget, seeds, experiments or choices,
+    these are kept, and a number is added to the new files' names. Equal results give equal bytes.
+    Raises InputError if a file cannot be written.
     """
     out = file_path("out", out)
     from accelflow.readings.pictures import (  # noqa: PLC0415 (matplotlib is slow to load)
@@ -44,7 +44,9 @@ def write_readings(found: Readings, out: str | PathLike[str]) -> list[Path]:
     mine = {key: content[key] for key in ("budget", "seeds", "scenario", "experiments")}
     try:
         with alone_in(out):
-            suffix = free_suffix(lambda suffix: holds_another(out / f"readings{suffix}.json", mine))
+            suffix = free_suffix(
+                lambda suffix: _is_another(out / f"readings{suffix}.json", mine, _choices(content))
+            )
             pictures = {
                 f"readings-{definition.name}": f"readings{suffix}-{definition.name}"
                 for definition in found.definitions
@@ -61,6 +63,18 @@ def write_readings(found: Readings, out: str | PathLike[str]) -> list[Path]:
     except OSError as error:
         raise unwritable("--out", out, error) from error
     return written
+
+
+def _is_another(path: Path, mine: Mapping[str, Any], chosen: list[str]) -> bool:
+    """Return whether the file `path` has results other than of `mine` and the choices `chosen`."""
+    if holds_another(path, mine):
+        return True
+    return path.exists() and _choices(parse_json(read_text(path))) != chosen
+
+
+def _choices(content: Mapping[str, Any]) -> list[str]:
+    """Return the names of the choices whose readings have run, without repetitions."""
+    return list(dict.fromkeys(row["choice"] for row in content["readings"]))
 
 
 def _write(path: Path, text: str) -> None:
