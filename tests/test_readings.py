@@ -11,6 +11,7 @@ import pytest
 
 from accelflow import simulation
 from accelflow.errors import InputError
+from accelflow.findings import Reported
 from accelflow.readings import (
     BASES,
     NOISE,
@@ -29,6 +30,8 @@ from accelflow.readings import (
     write_held,
     write_readings,
 )
+from accelflow.readings.pictures import write_pictures
+from accelflow.readings.runs import Figure
 from accelflow.reproduce import Budget, Runner, Scenario, load
 from accelflow.reproduce.held import held
 
@@ -194,6 +197,31 @@ def test_readings_of_other_choices_are_not_overwritten(found: Readings, tmp_path
     assert [path.name for path in numbered][:2] == ["readings-2.json", "readings-2.md"]
     assert {path: path.read_bytes() for path in written} == kept
     assert write_readings(found, tmp_path) == written
+
+
+def test_pictures_say_why_a_row_is_not_drawn(found: Readings, tmp_path: Path) -> None:
+    def texts(figures: tuple[Figure, ...]) -> str:
+        drawn = write_pictures(replace(found, default=(figures,)), 0, tmp_path / "picture")
+        return drawn[1].read_text(encoding="utf-8")
+
+    figures = found.default[0]
+    first = figures[0]
+    assert first.finding.ours is not None
+    zero = replace(first.finding, ours=replace(first.finding.ours, mean=0.0))
+    bound = replace(first.finding, paper=Reported.bound("above", "0.5"))
+    for finding, why in [
+        (zero, "as ours is 0: "),
+        (bound, "as the paper has no single number: "),
+        (replace(first.finding, ours=None), "as ours is missing: "),
+    ]:
+        changed = replace(first, finding=finding, reduction=False)
+        (line,) = [
+            each
+            for each in texts((changed, *figures[1:])).splitlines()
+            if "Without a ratio" in each
+        ]
+        assert why in line
+    assert "Without a ratio" not in texts(figures)
 
 
 def test_what_is_wrong_is_refused() -> None:

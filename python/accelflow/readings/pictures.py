@@ -58,15 +58,29 @@ def _draw(found: Readings, experiment: int) -> Drawing:
         axes.set_axis_off()
     for axes, row, moved_by in zip(panels.flat, drawn, moves, strict=False):
         _panel(axes, found.default[experiment][row], moved_by, places)
-    others = [
-        short(found.default[experiment][row])
-        for row in range(len(found.default[experiment]))
-        if row not in drawn
-    ]
+    others: dict[str, list[str]] = {}
+    for row, figure in enumerate(found.default[experiment]):
+        if row not in drawn:
+            others.setdefault(_why_not(figure), []).append(short(figure))
     if others:
-        text = f"Without a ratio to the paper's figure, as ours is 0: {', '.join(others)}"
-        drawing.supxlabel(text, fontsize=7, color="#444444")
+        lines_below = [
+            f"Without a ratio to the paper's figure, as {why}: {', '.join(names)}"
+            for why, names in others.items()
+        ]
+        drawing.supxlabel("\n".join(lines_below), fontsize=7, color="#444444")
     return drawing
+
+
+def _why_not(figure: Figure) -> str:
+    """Return why `figure` has no :attr:`Figure.log_ratio`."""
+    paper = figure.finding.paper
+    if paper is None or not paper.single:
+        return "the paper has no single number"
+    if figure.mean is None:
+        return "ours is missing"
+    if figure.reduction:
+        return "one of them leaves no latency"
+    return "ours is 0" if figure.mean == 0 else "one of them is not above 0"
 
 
 def _panel(axes: Axes, default: Figure, moves: Sequence[Swing], places: int) -> None:
