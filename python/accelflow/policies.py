@@ -13,7 +13,7 @@ import importlib
 import threading
 import traceback
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Final, Literal, TypeAlias
 
 from accelflow import _native
@@ -103,11 +103,13 @@ class Properties:
 
     `accelerated`: if false, cores execute every operation, and the other properties have no effect.
     `parks`: a trace that waits for a message keeps its entry in an accelerator's queue, unless the
-    server's parameter ``tcp.parking`` says otherwise; if false, it takes an entry when the message
-    has arrived. `queueing`: each accelerator has queues, or all share a ``central`` queue at the
-    manager; every :class:`Decision` must then have a `manager`. `policy`: the order of queues, also
-    if the scenario sets another; the base class returns the scenario's order. It has no effect
-    beside a :class:`QueuePolicy`. `start_ns`: core time to start a chain of traces. `submission`:
+    server's parameter ``tcp.parking`` says otherwise, and output dispatchers start the arms of
+    forks; if false, a trace takes an entry when the message has arrived, and the request's core
+    starts the arms, each for `start_ns`. `queueing`: each accelerator has queues, or all share a
+    ``central`` queue at the manager; every :class:`Decision` must then have a `manager`. `policy`:
+    the order of queues, also if the scenario sets another (None: that of the system `like`, which
+    is the scenario's unless the system has one of its own). It has no effect beside a
+    :class:`QueuePolicy`. `start_ns`: core time to start a chain of traces. `submission`:
     the manager's time before a chain starts, and with ``central`` also for each message that
     arrives (None: the manager takes no part). `requests`: how a core learns that it must decide for
     an accelerator. `notification`: how a core learns that a trace has ended. `notified_ns`: core
@@ -117,7 +119,7 @@ class Properties:
     accelerated: bool = True
     parks: bool = False
     queueing: Literal["per_accelerator", "central"] = "per_accelerator"
-    policy: Policy = "fifo"
+    policy: Policy | None = None
     start_ns: float = 0.0
     submission: ManagerVisit | None = None
     requests: Literal["interrupt", "run_queue", "software_queue"] = "interrupt"
@@ -141,7 +143,7 @@ class Orchestrator:
     def properties(self, server: SimulatedServer) -> Properties:
         """Return the orchestrator's fixed properties on the simulated `server`.
 
-        The simulator calls this once, when a simulation begins.
+        The simulator calls this when a simulation begins, once for each server.
         """
         return _properties(server, self.like)
 
@@ -215,6 +217,8 @@ class System:
             }
             properties = orchestrator.properties(server)
             _check_properties(properties, self.classes["orchestrator"])
+            if properties.policy is None:
+                properties = replace(properties, policy=_properties(server, self.like).policy)
             if type(orchestrator).decide is not Orchestrator.decide:
                 _check_decides(self, orchestrator, properties)
                 decide = orchestrator.decide
