@@ -1,6 +1,7 @@
 """What results say of lists of times and tables of rates, of which a part was simulated."""
 
 import json
+import warnings
 from pathlib import Path
 
 import pytest
@@ -130,6 +131,15 @@ def test_a_study_warns_of_a_table_that_is_longer_than_its_simulations(tmp_path: 
     study = studies.read_study(place)
     with pytest.warns(WorkloadWarning, match="A: a simulation begins at from_us = 0 of the table"):
         study.at({"config.core.count": 8}, 1)
+    # 0.4 s before its end, the table has 2,000 requests left; 0.05 s before, 250.
+    for from_us, warned in [(7.2e9 - 4e5, True), (7.2e9 - 5e4, False)]:
+        written(tmp_path, f'arrivals = {{ process = "rates", {DAY}, from_us = {from_us} }}')
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", WorkloadWarning)
+            study.at({"config.core.count": 8}, 1)
+        assert [f"from_us = {from_us:.15g} of" in str(each.message) for each in caught] == (
+            [True] * warned
+        )
     place.write_text(text.replace("requests", 'arrivals = "poisson"\nrequests'))
     study = studies.read_study(place)
     assert study.at({"config.core.count": 8}, 1).arrivals == "poisson"

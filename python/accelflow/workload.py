@@ -171,19 +171,21 @@ def mean_rps_of(rates: Sequence[Sequence[float]]) -> float:
 def warn_of_rates(path: str | PathLike[str], workload: Mapping[str, Any], requests: int) -> None:
     """Emit a WorkloadWarning for each table of rates that is longer than a simulation.
 
-    `workload` is the content of the file `path`, and `requests` the number of a service's requests.
+    A simulation begins at `from_us` of the table. `workload` is the content of the file `path`, and
+    `requests` the number of a service's requests.
     """
     places = {"defaults": workload.get("defaults", {})}
     places |= {service["name"]: service for service in workload["services"]}
     for name, place in places.items():
         rates = place.get("arrivals", {}).get("rates", ())
+        begins_us = place.get("arrivals", {}).get("from_us", 0)
         expected = sum(
-            before[1] * (after[0] - before[0]) * 1e-6 for before, after in pairwise(rates)
+            before[1] * max(0.0, after[0] - max(before[0], begins_us)) * 1e-6
+            for before, after in pairwise(rates)
         )
         if expected <= requests or len({rate for _, rate in rates}) == 1:
             continue
         start_us, peak_rps = max(rates, key=lambda row: row[1])
-        begins_us = place["arrivals"].get("from_us", 0)
         text = (
             f"{path}: {name}: a simulation begins at from_us = {begins_us:.15g} of the table of"
             f" rates, and ends after its requests, before the table; the table's mean is"
