@@ -7,6 +7,7 @@ use accelflow_workload::services::Service;
 
 use crate::error::ScenarioError;
 use crate::limits::{MAX_RATE_RPS, MIN_RATE_RPS};
+use crate::own::Own;
 use crate::resolved::Resolved;
 use crate::scenario::Scenario;
 
@@ -50,6 +51,7 @@ pub(crate) fn check_requests(
         return Err(Refusal::new("warmup", resolved.warmup_requests, allowed).into());
     }
     let shares = rate_shares(scenario, workload, resolved, services);
+    let own = Own { scenario, workload };
     for (service, share) in services.iter().zip(shares) {
         let name = service.name();
         if share == 0.0 {
@@ -57,9 +59,11 @@ pub(crate) fn check_requests(
             continue;
         }
         check_rate(resolved, name, share)?;
+        let stated = workload.service(name);
+        let is_timed = stated.is_some_and(|stated| own.is_timed(stated));
         let requests = |count: u64| (count as f64 * share).round();
         let counted = requests(resolved.requests) - requests(resolved.warmup_requests);
-        if resolved.by_rate && counted < 1.0 && !has_times(workload, name) {
+        if resolved.by_rate && counted < 1.0 && !is_timed {
             let enough = (1.0 / share).ceil() * 2.0;
             if resolved.requests as f64 >= enough {
                 let allowed = format!(
@@ -77,7 +81,7 @@ pub(crate) fn check_requests(
             );
             return Err(Refusal::new("requests", resolved.requests, allowed).into());
         }
-        if !has_times(workload, name) {
+        if !is_timed {
             check_duration(resolved, name, share)?;
         }
     }
@@ -144,14 +148,4 @@ fn check_rate(resolved: &Resolved, name: &str, share: f64) -> Result<(), Scenari
         number_text(share)
     );
     Err(Refusal::number("rate_rps", resolved.rate_rps, allowed).into())
-}
-
-/// Whether a service's requests come at given times, of which a tenth is its warm-up.
-fn has_times(workload: &Workload, name: &str) -> bool {
-    use accelflow_workload::file::Arrivals;
-    let own = workload
-        .service(name)
-        .and_then(|service| service.arrivals.as_ref());
-    let arrivals = own.or(workload.defaults.arrivals.as_ref());
-    matches!(arrivals, Some(Arrivals::Times { .. }))
 }

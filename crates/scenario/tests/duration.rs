@@ -30,6 +30,48 @@ fn more_requests_than_arrive_in_fifty_days_are_refused() {
     );
 }
 
+/// A workload of arrival times, whose second service has one request in 100 s, with another process.
+fn timed(name: &str, requests: u64, by_rate: bool) -> Result<(), String> {
+    let service = |name: &str, times_us: Value| {
+        json!({
+            "name": name, "arrivals": {"process": "times", "times_us": times_us},
+            "path": [
+                {"trace": "T1", "facts": {"T1": {"compressed": 0}}}, {"cpu_us": 5}, {"trace": "T2"},
+            ],
+        })
+    };
+    let often: Vec<u64> = (1..=1_000).map(|number| number * 1_000).collect();
+    let workload = json!({
+        "schema": "accelflow.workload/1", "name": "timed",
+        "services": [service("Often", json!(often)), service("Rare", json!([1e8, 2e8]))],
+    });
+    let document = json!({
+        "workload": workload, "services": [name], "orchestrators": ["AccelFlow"],
+        "arrivals": "poisson", "requests": requests, "by_rate": by_rate, "warmup": 20,
+    });
+    let scenario = Scenario::from_json(&document.to_string()).unwrap();
+    scenario
+        .check()
+        .map(drop)
+        .map_err(|error| error.to_string())
+}
+
+#[test]
+fn arrival_times_do_not_count_if_the_scenario_replaces_them() {
+    assert_eq!(timed("Often", 200, true), Ok(()));
+    let few = timed("Rare", 200, true).unwrap_err();
+    assert!(
+        few.starts_with("requests = 200: must be at least "),
+        "{few}"
+    );
+    let long = timed("Rare", 1_000_000, false).unwrap_err();
+    let start = "requests = 1000000: must be at most ";
+    assert!(
+        long.starts_with(start) && long.contains("then arrive in 50 days"),
+        "{long}"
+    );
+}
+
 #[test]
 fn utilizations_of_long_simulations_are_exact() {
     let long = json!({"rate_rps": 0.001, "config": {"accelerator.pes": 1024}});
