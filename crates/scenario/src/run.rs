@@ -49,11 +49,8 @@ impl Checked {
             return Ok(());
         };
         let setup = Setup::new(self, server)?;
-        let options = RunOptions::default();
-        let comparison = setup.comparison(self, &options);
         let (systems, services) = (self.systems.len() as u64, self.services.len());
-        let kept = |service| comparison.counted(service).min(samples);
-        let of_a_system = (0..services).map(kept).fold(0, u64::saturating_add);
+        let of_a_system = self.kept(&setup, samples);
         let runs = runs.saturating_mul(self.servers.len() as u64);
         let copies = systems.saturating_mul(runs);
         if of_a_system.saturating_mul(copies) <= MAX_SAMPLES {
@@ -69,6 +66,16 @@ impl Checked {
             samples => samples.to_string(),
         };
         Err(Refusal::new("samples", value, allowed).into())
+    }
+
+    /// How many single requests a simulation of one system keeps: at most `samples` of each service.
+    pub(crate) fn kept(&self, setup: &Setup<'_>, samples: u64) -> u64 {
+        let options = RunOptions::default();
+        let comparison = setup.comparison(self, &options);
+        let kept = |service| comparison.counted(service).min(samples);
+        (0..self.services.len())
+            .map(kept)
+            .fold(0, u64::saturating_add)
     }
 
     /// Simulates the scenario's systems and returns the results. `progress` is called as in

@@ -323,6 +323,24 @@ fn requests_that_cannot_be_explained_are_refused() {
 }
 
 #[test]
+fn more_requests_than_are_kept_are_refused_by_their_number() {
+    let checked = checked(json!({
+        "profile": "paper", "services": ["UniqId"], "orchestrators": ["accelflow"],
+        "rates": "equal", "requests": 2_000_101, "warmup": 100,
+    }));
+    let options = WhyOptions {
+        service: "UniqId".to_owned(),
+        percentile: 99.0,
+    };
+    let watched = checked.watch("UniqId", Which::Percentile(99.0), &|_, _| false);
+    let explained = checked.why(&options, &|_, _| false);
+    let expected = "requests = 2000101: must leave at most 2000000 requests after the warm-up, of \
+                    all services, to find percentiles of response times; they leave 2000001";
+    assert_eq!(watched.unwrap_err().to_string(), expected);
+    assert_eq!(explained.unwrap_err().to_string(), expected);
+}
+
+#[test]
 fn a_timeline_of_too_many_requests_is_refused_before_it_is_simulated() {
     let scenario = json!({"workload": "socialnetwork", "profile": "paper", "requests": 1_000_000});
     let refused = checked(scenario)

@@ -12,6 +12,7 @@ use super::resource::ResourceNames;
 use super::waterfall::Waterfall;
 use crate::checked::Checked;
 use crate::error::{ScenarioError, engine};
+use crate::limits::MAX_SAMPLES;
 use crate::options::RunOptions;
 use crate::setup::Setup;
 
@@ -116,7 +117,14 @@ impl Checked {
         service: usize,
         progress: &(dyn Fn(u64, u64) -> bool + Sync),
     ) -> Result<Option<Vec<Sample>>, ScenarioError> {
-        self.check_samples(u64::MAX, 1)?;
+        let kept = self.kept(setup, u64::MAX);
+        if kept > MAX_SAMPLES {
+            let allowed = format!(
+                "must leave at most {MAX_SAMPLES} requests after the warm-up, of all services, to find \
+                 percentiles of response times; they leave {kept}"
+            );
+            return Err(Refusal::new("requests", self.resolved.requests, allowed).into());
+        }
         let comparison = Comparison {
             samples: u64::MAX,
             ..setup.comparison(self, &RunOptions::default())
