@@ -301,7 +301,16 @@ impl Kind {
             (Kind::Whole(..), Value::Number(number)) => number.to_string(),
             _ => shown(value),
         };
-        let refusal = Refusal::new(place, text, format!("must be {}", self.allowed()));
+        let is_file = |name: &str| name.ends_with(".toml") || name.ends_with(".json");
+        let allowed = match (self, value.as_str()) {
+            // A name that a scenario file may have, whose reader replaces it by the content.
+            (Kind::Workload, Some(name)) if is_file(name) => {
+                let content = "an object with the content of a workload file";
+                any_of(Suite::names().into_iter().chain([content]))
+            }
+            _ => self.allowed(),
+        };
+        let refusal = Refusal::new(place, text, format!("must be {allowed}"));
         match (self, value.as_str()) {
             (Kind::Choice(names), Some(name)) => refusal.proposing(name, names()),
             (Kind::Workload, Some(name)) => refusal.proposing(name, Suite::names()),

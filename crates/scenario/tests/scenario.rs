@@ -139,6 +139,20 @@ fn each_field_refuses_what_it_cannot_be() {
 }
 
 #[test]
+fn json_has_the_content_of_a_workload_file_and_not_its_name() {
+    for name in ["shop.toml", "shop.json"] {
+        let text = with("workload", json!(name));
+        assert_eq!(
+            text,
+            format!(
+                "workload = '{name}': must be socialnetwork, hotelreservation, mediaservices, \
+                 trainticket, serverless, usuite or an object with the content of a workload file"
+            )
+        );
+    }
+}
+
+#[test]
 fn numbers_that_json_does_not_have_are_refused_too() {
     for (rate_rps, slo_factor, message) in [
         (
