@@ -325,6 +325,14 @@ fn check_costs(
         return Err(misfit("profile", paper, &others, "if a recording is given"));
     }
     if resolved.costs == Costs::Measured && !is_social_network(workload) {
+        if recorded {
+            let here = format!(
+                "for the workload {} if a recording is given: other measured costs exist only for \
+                 socialnetwork",
+                workload.name
+            );
+            return Err(misfit("profile", measured, &["left out"], &here));
+        }
         let others = [paper.name(), "left out"];
         let of = format!(
             "for the workload {}: measured costs exist only for socialnetwork, or in a recording",

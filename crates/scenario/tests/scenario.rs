@@ -193,6 +193,13 @@ fn contradicting_fields_are_refused() {
             "profile = 'measured': must be paper or left out for the workload mediaservices: \
              measured costs exist only for socialnetwork, or in a recording",
         ),
+        (
+            json!({
+                "workload": "mediaservices", "profile": "measured", "recording": "a recording",
+            }),
+            "profile = 'measured': must be left out for the workload mediaservices if a recording is \
+             given: other measured costs exist only for socialnetwork",
+        ),
     ] {
         let scenario = Scenario::from_json(&document.to_string()).unwrap();
         assert_eq!(scenario.check().err().unwrap().to_string(), message);
