@@ -272,15 +272,17 @@ def test_unreadable_files_are_refused_with_the_place(shop: Path) -> None:
     assert "time_us in line 3 of times.csv = 'soon': must be a number" in refusal(
         "times.csv", "time_us\n1\nsoon\n"
     )
-    assert "times_us[1] = 3: must be from 5 to 1e12 us: times" in refusal(
-        "times.csv", "time_us\n5\n3\n"
+    assert refusal("times.csv", "time_us\n5\n\n3\n").startswith(
+        f"{place}: time_us in line 4 of times.csv = 3: must be from 5 to 1e12 us: times"
     )
     assert "must be text in UTF-8" in refusal("rates.csv", b"\xff\xfe\x00")
-    assert "two whole numbers from 0 to below 1e15" in refusal(
+    sizes = ".histogram_file: size_bytes in line 2 of sizes.csv"
+    assert f"{sizes} = 1.5: must be a whole number from 0 to below 1e15" in refusal(
         "sizes.csv", "size_bytes,count\n1.5,1\n"
     )
-    assert "sizes.histogram[0] = 0: must be from 1 to" in refusal(
-        "sizes.csv", "size_bytes,count\n0,1\n"
+    assert f"{sizes} = 0: must be from 1 to" in refusal("sizes.csv", "size_bytes,count\n0,1\n")
+    assert "sizes.histogram_file = 'sizes.csv': must have at least one count above 0" in refusal(
+        "sizes.csv", "size_bytes,count\n7,0\n"
     )
     assert refusal("more.txt", "# ours\nSer\n").startswith(
         f"{shop}:9:8: traces[1].file = 'more.txt': must be the text of traces: line 2: statement ="

@@ -2,6 +2,7 @@
 
 mod arrivals;
 mod common;
+mod csv;
 mod effects;
 mod extend_importer;
 mod file;

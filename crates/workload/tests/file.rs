@@ -145,7 +145,7 @@ const REFUSED: &[(&str, &str, &str)] = &[
     (
         "{ process = \"poisson\" }",
         "{ process = \"rates\", rates = [[0, 10], [1000, 0.0005]] }",
-        "shop.toml:14:51: defaults.arrivals.rates[1] = 0.0005: must be at least 0.001 requests per \
+        "shop.toml:14:58: defaults.arrivals.rates[1][1] = 0.0005: must be at least 0.001 requests per \
              second",
     ),
     (

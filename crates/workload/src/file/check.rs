@@ -256,18 +256,18 @@ fn check_rates(rates: Option<&[(f64, f64)]>, place: &str) -> Result<(), Refusal>
         let place = format!("{place}[{index}]");
         if !(0.0..=MAX_TIME_US).contains(&start) || start <= last {
             let allowed = "must be a start time in us from 0 to 1e12, later than the one before it";
-            return Err(Refusal::number(place, start, allowed));
+            return Err(Refusal::number(format!("{place}[0]"), start, allowed));
         }
         if !(0.0..=1e9).contains(&rate) {
             let allowed = "must be a rate from 0 to 1e9 requests per second";
-            return Err(Refusal::number(place, rate, allowed));
+            return Err(Refusal::number(format!("{place}[1]"), rate, allowed));
         }
         last = start;
     }
     match rates.last() {
         Some(&(_, rate)) if rate >= MIN_RATE_RPS => Ok(()),
         Some(&(_, rate)) => Err(Refusal::number(
-            format!("{place}[{}]", rates.len() - 1),
+            format!("{place}[{}][1]", rates.len() - 1),
             rate,
             "must be at least 0.001 requests per second, since the last rate lasts to the end",
         )),

@@ -1,5 +1,6 @@
 //! Inlining: replaces the names of files in a workload by the contents of these files.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::io::Read as _;
 use std::path::Path;
@@ -7,8 +8,10 @@ use std::path::Path;
 use accelflow_parameters::{Refusal, quoted};
 use accelflow_trace::{Image, MAGIC, TEMPLATES, text};
 
+use super::check;
 use super::document::Document;
 use super::error::FileError;
+use super::tables::{Source, Table};
 use super::tree::{Chain, Cpu, CpuTime, Phase, Traces, Workload};
 use super::values::{Arrivals, Costs, Duration, MessageSizes, Size, Sizes, Wait};
 
@@ -32,10 +35,14 @@ impl Document {
         modules: &BTreeMap<String, String>,
     ) -> Result<Document, FileError> {
         let mut workload = self.workload.clone();
-        let files = Files { folder, modules };
+        let files = Files {
+            folder,
+            modules,
+            sources: RefCell::default(),
+        };
         inline(&mut workload, &files).map_err(|refusal| self.locate(refusal))?;
         self.workload = workload;
-        self.check()?;
+        check::workload(&self.workload).map_err(|refusal| self.locate(files.named(refusal)))?;
         Ok(self)
     }
 }
@@ -78,6 +85,8 @@ fn inline(workload: &mut Workload, files: &Files<'_>) -> Result<(), Refusal> {
 struct Files<'f> {
     folder: &'f Path,
     modules: &'f BTreeMap<String, String>,
+    /// The CSV files whose rows the workload has, by the place of the rows.
+    sources: RefCell<Vec<(String, Source)>>,
 }
 
 impl Files<'_> {
@@ -139,17 +148,22 @@ impl Files<'_> {
     }
 
     fn arrivals(&self, arrivals: Option<&mut Arrivals>, place: &str) -> Result<(), Refusal> {
-        let place = format!("{place}.arrivals.file");
+        let (given, place) = (
+            format!("{place}.arrivals.file"),
+            format!("{place}.arrivals"),
+        );
         match arrivals {
             Some(Arrivals::Times { file, times_us }) => {
                 if let Some(file) = file.take() {
-                    let rows = self.table(&file, &place, ["time_us"])?;
+                    let table = self.table(&file, &given, ["time_us"])?;
+                    let rows = self.rows(table, format!("{place}.times_us"));
                     *times_us = Some(rows.into_iter().map(|[time]| time).collect());
                 }
             }
             Some(Arrivals::Rates { file, rates, .. }) => {
                 if let Some(file) = file.take() {
-                    let rows = self.table(&file, &place, ["start_us", "rate_rps"])?;
+                    let table = self.table(&file, &given, ["start_us", "rate_rps"])?;
+                    let rows = self.rows(table, format!("{place}.rates"));
                     *rates = Some(
                         rows.into_iter()
                             .map(|[start, rate]| (start, rate))
@@ -196,17 +210,14 @@ impl Files<'_> {
         let Wait::HistogramFile(file) = times else {
             return Ok(());
         };
-        let place = format!("{place}.histogram_file");
-        let rows = self.table(file, &place, ["time_us", "count"])?;
-        if let Some(index) = rows.iter().position(|row| !is_count(row[1])) {
-            let value = format!(
-                "{} in row {} below the first line of {file}",
-                rows[index][1],
-                index + 1
-            );
-            let allowed = "must be a count: a whole number from 0 to below 1e15";
-            return Err(Refusal::new(place, value, allowed));
-        }
+        let table = self.table(
+            file,
+            &format!("{place}.histogram_file"),
+            ["time_us", "count"],
+        )?;
+        let allowed = "must be a count: a whole number from 0 to below 1e15";
+        table.check_counts(1, allowed)?;
+        let rows = self.rows(table, format!("{place}.histogram_us"));
         let row = |[time, count]: [f64; 2]| (Duration(time), count as u64);
         *times = Wait::HistogramUs(rows.into_iter().map(row).collect());
         Ok(())
@@ -217,21 +228,14 @@ impl Files<'_> {
         let Sizes::HistogramFile(file) = sizes else {
             return Ok(());
         };
-        let place = format!("{place}.histogram_file");
-        let rows = self.table(file, &place, ["size_bytes", "count"])?;
-        if let Some(index) = rows
-            .iter()
-            .position(|row| !row.iter().copied().all(is_count))
-        {
-            let [size, count] = rows[index];
-            let value = format!(
-                "{size}, {count} in row {} below the first line of {file}",
-                index + 1
-            );
-            let allowed =
-                "must be a size in bytes and a count: two whole numbers from 0 to below 1e15";
-            return Err(Refusal::new(place, value, allowed));
-        }
+        let table = self.table(
+            file,
+            &format!("{place}.histogram_file"),
+            ["size_bytes", "count"],
+        )?;
+        let allowed = "must be a whole number from 0 to below 1e15";
+        table.check_counts(0, allowed)?;
+        let rows = self.rows(table, format!("{place}.histogram"));
         let row = |[size, count]: [f64; 2]| (Size(size as u64), count as u64);
         *sizes = Sizes::Histogram(rows.into_iter().map(row).collect());
         Ok(())
@@ -242,62 +246,27 @@ impl Files<'_> {
         &self,
         file: &str,
         place: &str,
-        names: [&str; N],
-    ) -> Result<Vec<[f64; N]>, Refusal> {
-        let text = self.text(file, place)?;
-        let mut lines = text
-            .lines()
-            .enumerate()
-            .filter(|(_, line)| !line.trim().is_empty());
-        let cells = |line: &str| -> Vec<String> {
-            let cells = line.trim_start_matches('\u{feff}').split(',');
-            cells
-                .map(|cell| cell.trim().trim_matches('"').to_owned())
-                .collect()
-        };
-        let head = lines
-            .next()
-            .map(|(_, line)| cells(line))
-            .unwrap_or_default();
-        let column = |name: &str| head.iter().position(|cell| cell == name);
-        let mut columns = [0; N];
-        for (slot, name) in columns.iter_mut().zip(names) {
-            *slot = column(name).ok_or_else(|| {
-                let allowed = format!(
-                    "must have a first line with the columns {}",
-                    names.join(",")
-                );
-                Refusal::new(place, quoted(file), allowed)
-            })?;
-        }
-        let mut rows = Vec::new();
-        for (index, line) in lines {
-            let cells = cells(line);
-            let mut row = [0.0; N];
-            for (slot, (column, name)) in row.iter_mut().zip(columns.into_iter().zip(names)) {
-                let cell = cells.get(column).map(String::as_str).unwrap_or_default();
-                let number = cell.parse::<f64>().ok().filter(|number| number.is_finite());
-                *slot = number.ok_or_else(|| {
-                    let place = format!("{place}: {name} in line {} of {file}", index + 1);
-                    Refusal::new(place, quoted(cell), "must be a number")
-                })?;
-            }
-            rows.push(row);
-        }
-        match rows.is_empty() {
-            true => Err(Refusal::new(
-                place,
-                quoted(file),
-                "must have rows below its first line",
-            )),
-            false => Ok(rows),
-        }
+        names: [&'static str; N],
+    ) -> Result<Table<N>, Refusal> {
+        Table::read(&self.text(file, place)?, file, place, names)
     }
-}
 
-/// Whether `number` is a non-negative whole number that a float represents exactly.
-fn is_count(number: f64) -> bool {
-    number.fract() == 0.0 && (0.0..1e15).contains(&number)
+    /// The rows of `table`, which the workload has at `place` from now on.
+    fn rows<const N: usize>(&self, table: Table<N>, place: String) -> Vec<[f64; N]> {
+        let (rows, source) = table.into_parts();
+        self.sources.borrow_mut().push((place, source));
+        rows
+    }
+
+    /// Makes a refusal of a value that comes from a CSV file name its line and column.
+    fn named(&self, refusal: Refusal) -> Refusal {
+        let sources = self.sources.borrow();
+        let mut named = sources.iter().filter_map(|(place, source)| {
+            let at = refusal.place.strip_prefix(place)?;
+            source.named(&refusal, at)
+        });
+        named.next().unwrap_or(refusal)
+    }
 }
 
 /// The text of the traces of a trace file, without those of the paper.

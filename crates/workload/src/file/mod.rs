@@ -21,6 +21,7 @@ mod rates;
 mod read;
 mod schema;
 mod shape;
+mod tables;
 mod times;
 mod tree;
 mod values;
