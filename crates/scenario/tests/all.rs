@@ -4,6 +4,7 @@ mod chips;
 mod duration;
 mod effects;
 mod files;
+mod own_kinds;
 mod own_loads;
 mod scenario;
 mod spans;

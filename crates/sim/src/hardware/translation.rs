@@ -22,7 +22,7 @@ pub(crate) struct Translation {
     page: u64,
     hit: Time,
     levels: u32,
-    /// By accelerator and instance, after that of the manager.
+    /// By instance and accelerator, after that of the manager.
     tlbs: Vec<Tlb>,
     sets: u64,
     walkers: Walkers,
@@ -97,7 +97,7 @@ impl Translation {
         let tlb = match place {
             Place::Manager => 0,
             Place::Accel(accel, instance) => {
-                1 + usize::from(instance) * Accel::COUNT + accel.index()
+                1 + usize::from(instance) * Accel::MOST + accel.index()
             }
             _ => return now,
         };
