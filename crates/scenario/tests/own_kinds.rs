@@ -57,3 +57,12 @@ fn no_custom_accelerator_shares_a_tlb_with_another_accelerator() {
         assert_eq!(figures(&using(number, &config)), first, "K{number}");
     }
 }
+
+#[test]
+fn many_instances_of_custom_accelerators_stand_where_the_first_does() {
+    let config = [("instances.own", 16.0), ("pes.own", 1.0)];
+    let first = figures(&using(0, &config));
+    for number in [1, MOST - 1] {
+        assert_eq!(figures(&using(number, &config)), first, "K{number}");
+    }
+}

@@ -62,6 +62,9 @@ impl Network {
         let network = &config.network;
         let tiles = config.core.count.max(config.memory.llc_slices);
         let instances = Accel::ALL.map(|accel| config.accelerator.instances_of(accel));
+        let of_every = Accel::EVERY.into_iter();
+        let of_every = of_every.map(|accel| config.accelerator.instances_of(accel));
+        let most = of_every.max().unwrap_or(0);
         let controllers = config.memory.controllers;
         let topology = Topology::new(network, tiles, controllers, &instances);
         let (hop, crossing) = (network.hop.at(clock), network.inter_chiplet.at(clock));
@@ -76,7 +79,7 @@ impl Network {
             crossing_rate,
             links: vec![Pipe::IDLE; topology.links()],
             lengths: Sizes::new(Bytes(0), [Time::ZERO; 3]),
-            routes: Routes::new(topology, counts, &instances, (hop, crossing)),
+            routes: Routes::new(topology, counts, most, (hop, crossing)),
             log: None,
         }
     }

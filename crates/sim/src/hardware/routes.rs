@@ -72,15 +72,15 @@ pub(crate) struct Routes {
 }
 
 impl Routes {
-    /// The routes of `topology`, which has `slices`, `controllers` and, of each accelerator,
-    /// `instances`; `hop` and `crossing` are the times to the end of a link.
+    /// The routes of `topology`, which has `slices`, `controllers` and, of each accelerator, custom
+    /// ones too, at most `instances`; `hop` and `crossing` are the times to the end of a link.
     pub(crate) fn new(
         topology: Topology,
         (slices, controllers): (usize, usize),
-        instances: &[usize; Accel::COUNT],
+        instances: usize,
         (hop, crossing): (Time, Time),
     ) -> Routes {
-        let instances = instances.iter().copied().max().unwrap_or(0).max(1);
+        let instances = instances.max(1);
         let counts = [slices, controllers, topology.chiplets()];
         let accels = Accel::EVERY.into_iter();
         let mut places: Vec<Place> = accels
