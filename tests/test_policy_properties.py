@@ -3,7 +3,7 @@
 from typing import Any
 
 from accelflow import simulation
-from accelflow.policies import Orchestrator, Properties, SimulatedServer
+from accelflow.policies import ManagerVisit, Orchestrator, Properties, SimulatedServer
 from accelflow.simulation import Scenario
 
 #: Few elements and entries, so that the order of queues matters.
@@ -41,3 +41,29 @@ def test_properties_without_an_order_of_queues_have_the_scenarios() -> None:
     without, edf, fifo = (services(found, system.name) for system in given)
     assert without == edf == services(found, "ideal")
     assert without != fifo
+
+
+def test_cores_that_execute_everything_have_no_other_properties() -> None:
+    config = {"core.notice_period_ns": 100_000, "tcp.timeout_us": 1}
+    asked = Scenario(
+        profile="paper", requests=200, orchestrators=("non_acc",), rate_rps=30_000.0, config=config
+    )
+    others: dict[str, Any] = {
+        "parks": True,
+        "queueing": "central",
+        "policy": "edf",
+        "start_ns": 50_000.0,
+        "submission": ManagerVisit(5_000.0, 5_000.0),
+        "requests": "software_queue",
+        "notification": "interrupt",
+        "notified_ns": 30_000.0,
+    }
+    systems = [Stated("all", "ideal", accelerated=False, **others)]
+    systems += [
+        Stated(name, "ideal", accelerated=False, **{name: value}) for name, value in others.items()
+    ]
+    found = simulation.run(asked, orchestrators=systems)
+    native = services(found, "non_acc")
+    assert sum(row["timed_out"] for row in native) > 0
+    for system in systems:
+        assert services(found, system.name) == native, system.name

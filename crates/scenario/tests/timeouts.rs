@@ -43,12 +43,23 @@ path = [
 const TIMEOUT_US: f64 = 60.0;
 
 fn caller() -> Checked {
+    caller_under("accelflow", &[])
+}
+
+fn caller_under(system: &str, config: &[(&str, f64)]) -> Checked {
     let document = read(CALLER, "caller.toml").unwrap();
     let scenario = Scenario {
         workload: Source::File(Box::new(document.workload)),
-        orchestrators: vec!["accelflow".to_owned()],
+        orchestrators: vec![system.to_owned()],
         requests: 400,
-        config: [("tcp.timeout_us".to_owned(), Setting::Number(TIMEOUT_US))].into(),
+        slo_us: [("Front", 1_000.0), ("Stock", 1_000.0)]
+            .map(|(service, slo_us)| (service.to_owned(), slo_us))
+            .into(),
+        config: config
+            .iter()
+            .chain(&[("tcp.timeout_us", TIMEOUT_US)])
+            .map(|(key, value)| ((*key).to_owned(), Setting::Number(*value)))
+            .collect(),
         ..Scenario::default()
     };
     scenario.check().unwrap()
@@ -99,6 +110,19 @@ fn a_request_without_a_response_ends_with_the_wait_for_it() {
     assert_eq!(wait["at"], "call to Stock");
     let time_ns = wait["until_ns"].as_f64().unwrap() - wait["from_ns"].as_f64().unwrap();
     assert!((time_ns / 1e3 - TIMEOUT_US).abs() < 1e-3, "{time_ns}");
+}
+
+#[test]
+fn cores_that_execute_everything_wait_for_no_notice_of_a_time_out() {
+    let found = |period_ns: f64| {
+        let checked = caller_under("non_acc", &[("core.notice_period_ns", period_ns)]);
+        let results = checked.run(&RunOptions::default(), &|_, _| true);
+        let results = results.unwrap().unwrap().to_json();
+        let mut requests = (0..).map(|number| watch(&checked, Which::Number(number)));
+        let late = requests.find(|found| found.waterfall.timed_out).unwrap();
+        (late.json["ended_us"].clone(), results["systems"].clone())
+    };
+    assert_eq!(found(1e6), found(0.0));
 }
 
 #[test]

@@ -10,8 +10,8 @@ use crate::config::{Config, DispatchPolicy};
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Properties {
     /// Whether the system has accelerators. If `false`, every operation runs on a core, and the
-    /// other properties should be those of [`Properties::new`]: cores would still be charged with
-    /// `start`.
+    /// other properties have no effect: such a core starts nothing, polls nothing and is told of
+    /// nothing.
     pub accelerated: bool,
     /// Whether accelerators keep traces while these wait or fork. If `true`, a trace that waits for
     /// a message occupies a queue entry of the TCP accelerator, and output dispatchers start the
@@ -57,6 +57,16 @@ impl Properties {
             requests: CoreRequests::Interrupt,
             notification: Notification::Flag,
             notified: Time::ZERO,
+        }
+    }
+
+    /// The properties of a system without accelerators, whatever an orchestrator says of them.
+    pub(crate) fn software(config: &Config) -> Properties {
+        Properties {
+            accelerated: false,
+            // No core waits for a flag.
+            notification: Notification::Found,
+            ..Properties::new(config)
         }
     }
 }

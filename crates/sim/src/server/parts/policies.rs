@@ -66,6 +66,12 @@ impl Policies {
             Some(session) => session.properties()?,
             None => run.orchestrator.properties(run.config),
         };
+        if !properties.accelerated {
+            properties = Properties {
+                policy: properties.policy,
+                ..Properties::software(run.config)
+            };
+        }
         let orders = session
             .as_ref()
             .is_some_and(|session| session.orders_queues());
