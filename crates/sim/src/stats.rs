@@ -194,8 +194,8 @@ pub struct Orchestration {
     /// Time for which the central hardware manager was busy.
     pub manager: Time,
     /// Time for which cores were busy with interrupts, decisions, polls of queues, starts of
-    /// chains, and notices that traces have ended, summed over all cores. Exceptions and repeated
-    /// Enqueue instructions are not included.
+    /// chains, and notices that traces have ended or that messages are late, summed over all cores.
+    /// Exceptions and repeated Enqueue instructions are not included.
     pub cores: Time,
 }
 

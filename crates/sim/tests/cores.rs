@@ -2,9 +2,10 @@
 
 #![allow(clippy::unwrap_used)]
 
+use accelflow_sim::orchestrators::{Completion, Decision, Links, Orchestrator, Properties};
 use accelflow_sim::plan::Plan;
 use accelflow_sim::stats::Part;
-use accelflow_sim::{Config, Load, simulate};
+use accelflow_sim::{Config, Load, Run, simulate};
 use accelflow_units::Time;
 use accelflow_workload::arrivals::ArrivalProcess;
 
@@ -359,4 +360,52 @@ fn a_long_phase_takes_its_data_bit_by_bit() {
     // All of it comes, at the stated rate for the time of the two phases.
     let more = bytes - beside_a_long_phase(900_000).1;
     assert!(more.abs_diff(200_000_000) <= 2_048, "{more}");
+}
+
+/// Cores only notice that traces have ended.
+struct Noticing;
+
+const NOTICE: Time = Time::from_us(7);
+
+impl Orchestrator for Noticing {
+    fn id(&self) -> &'static str {
+        "noticing"
+    }
+
+    fn paper_name(&self) -> &'static str {
+        "Noticing"
+    }
+
+    fn properties(&self, config: &Config) -> Properties {
+        Properties {
+            notified: NOTICE,
+            ..Properties::new(config)
+        }
+    }
+
+    fn decide(&self, _: &Completion, _: &Config, _: &Links) -> Decision {
+        Decision::default()
+    }
+}
+
+#[test]
+fn a_core_that_notices_that_a_message_is_late_orchestrates() {
+    let plan = apart(3_000.0, 20_000.0);
+    let loads = [services::together(FRONT, 1)];
+    let found = |timeout_us: f64| {
+        let config = server(&[("tcp.timeout_us", timeout_us)]);
+        let run = Run {
+            config: &config,
+            plan: &plan,
+            orchestrator: &Noticing,
+            loads: &loads,
+            seed: 1,
+        };
+        let outcome = simulate(&run).unwrap();
+        let timed_out = outcome.services[FRONT].timed_out;
+        (timed_out, outcome.orchestration.cores)
+    };
+    // The traces that receive the request, call, and send the response.
+    assert_eq!(found(1e6), (0, NOTICE * 3));
+    assert_eq!(found(1.0), (1, NOTICE * 2));
 }

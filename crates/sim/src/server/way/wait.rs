@@ -236,7 +236,8 @@ impl Engine<'_> {
         self.remove_job(id);
         if self.properties.accelerated {
             let core = self.requests.get(request).core;
-            self.charge_notice(core, now);
+            let cost = self.charge_notice(core, now);
+            self.measures.charge_cores(cost);
         }
         self.terminate(request, cursor.chain, now);
         self.execution_ended(request, cursor.chain, false, now)
