@@ -26,7 +26,16 @@ fn refusal(own: &str, text: &str) -> String {
     let inlined = read(&toml, "shop.toml")
         .unwrap()
         .inlined(&folder, &BTreeMap::new());
-    inlined.unwrap_err().cause.to_string()
+    let error = inlined.unwrap_err();
+    // The name of the file, in its line.
+    let (line, column) = toml
+        .lines()
+        .zip(1..)
+        .find_map(|(text, line)| Some((line, text.find("\"all.csv")? + 1)))
+        .unwrap();
+    let at = format!("shop.toml:{line}:{column}: ");
+    let text = error.to_string();
+    text.strip_prefix(&at).unwrap_or(&text).to_owned()
 }
 
 #[test]

@@ -58,9 +58,14 @@ impl Document {
     /// Creates a file error from `refusal`, the description of a value that is not allowed. Adds
     /// the value's position in the file if it is known ([`Document::place`]).
     pub fn locate(&self, refusal: Refusal) -> FileError {
+        // A place in another file follows the place that names the file.
+        let (place, _) = refusal
+            .place
+            .split_once(": ")
+            .unwrap_or((&refusal.place, ""));
         FileError {
             file: self.name.clone(),
-            at: self.places.of(&refusal.place),
+            at: self.places.of(place),
             cause: refusal.into(),
         }
     }
