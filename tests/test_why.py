@@ -196,9 +196,10 @@ def test_requests_that_cannot_be_explained_are_refused(
 
 def test_too_many_requests_are_refused_by_their_own_name(neighbours: Path) -> None:
     many = dataclasses.replace(scenario(neighbours), requests=5_000_000)
-    with pytest.raises(InputError, match=r"^requests = 5000000: must be at most") as refused:
-        watching.why(many, "Victim")
-    assert refused.value.place == "requests"
+    for found in (watching.why, watching.watch):
+        with pytest.raises(InputError, match=r"^requests = 5000000: must leave at most") as refused:
+            found(many, "Victim", percentile=99.0)
+        assert refused.value.place == "requests"
 
 
 def waterfall(neighbours: Path, **which: Any) -> dict[str, Any]:

@@ -250,9 +250,6 @@ def why(
             document(scenario), scenario.recording, service, float(percentile), progress
         )
     except AccelflowError as error:
-        if error.place == "samples":  # of every request, so that their number decides
-            rule = str(error).partition(": ")[2]
-            raise refused("requests", scenario.requests, rule) from error
         if error.place is not None:
             raise InputError.of(error) from error
         raise
