@@ -1,6 +1,8 @@
 """Health checks and reflection of gRPC servers, with the standard clients of both protocols."""
 
+import json
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +21,8 @@ from grpc_reflection.v1alpha.proto_reflection_descriptor_database import (
 
 from accelflow import GrpcClient, InputError, Server
 from accelflow.settings import Execution, Observability, Timeouts
+from accelflow.tenants import Control, Shaping, Slo, Tenant
+from test_recorded_coroutines import recording
 
 BASE = """
 syntax = "proto2";
@@ -44,6 +48,7 @@ service Teller { rpc Tell(Asked) returns (Asked); }
 """
 
 V1 = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo"
+CHECK = "/grpc.health.v1.Health/Check"
 HEALTH = health_pb2.HealthCheckResponse
 
 
@@ -240,10 +245,9 @@ def test_health_is_that_of_the_server_and_of_its_services(
         health(channel, "told.Other")
     assert caught.value.code() is grpc.StatusCode.NOT_FOUND
     assert caught.value.details() == "service = 'told.Other': unknown"
-    check = "/grpc.health.v1.Health/Check"
     for messages in [(), (b"", b"")]:
         with pytest.raises(grpc.RpcError) as caught:
-            raw(channel, check, *messages)
+            raw(channel, CHECK, *messages)
         assert caught.value.code() is grpc.StatusCode.UNIMPLEMENTED
     label = 'accelflow_requests_total{function="grpc.health.v1.Health.Check",result='
     counts = [line for line in server.metrics().splitlines() if line.startswith(label)]
@@ -272,6 +276,92 @@ def test_a_watch_tells_that_the_server_stops(interface: Path) -> None:
             assert caught.value.details() == "the server is stopping"
         stopping.join(60)
         assert not stopping.is_alive()
+
+
+#: A request for the server's health with a field that no version of the protocol has.
+UNKNOWN_FIELD = b"\x7a\x64" + b"x" * 100
+
+
+def count(server: Server, metric: str) -> float:
+    lines = [line for line in server.metrics().splitlines() if line.startswith(f"{metric} ")]
+    return sum(float(line.rsplit(" ", 1)[1]) for line in lines)
+
+
+def wait_for(server: Server, metric: str, value: float) -> None:
+    deadline = time.monotonic() + 60
+    while count(server, metric) != value:
+        assert time.monotonic() < deadline, (metric, server.metrics())
+        time.sleep(0.01)
+
+
+def test_a_request_that_does_not_come_is_given_up(interface: Path) -> None:
+    with serving(interface, timeouts=Timeouts(message_timeout_s=0.2)) as (server, channel):
+        end = threading.Event()
+
+        def nothing() -> Iterator[bytes]:
+            end.wait(60)
+            yield from ()
+
+        with pytest.raises(grpc.RpcError) as caught:
+            list(channel.stream_stream(CHECK)(nothing(), timeout=60))
+        end.set()
+        assert caught.value.code() is grpc.StatusCode.DEADLINE_EXCEEDED
+        assert caught.value.details() == "the request was not complete in time"
+        function = "grpc.health.v1.Health.Check"
+        slow = f'accelflow_requests_total{{function="{function}",result="slow"}}'
+        assert count(server, slow) == 1
+
+
+def test_health_checks_count_for_the_limits_of_their_tenant(interface: Path) -> None:
+    # One request at once, and the next one after a quarter of an hour.
+    shaping = Shaping(requests_per_s=0.001, burst_requests=1)
+    tenants = [Tenant(name="a", networks=["127.0.0.1"], shaping=shaping)]
+    with serving(interface, tenants=tenants) as (server, channel):
+        assert raw(channel, CHECK, UNKNOWN_FIELD) == [b"\x08\x01"]
+        assert count(server, 'accelflow_tenant_requests_total{tenant="a"}') == 1
+        size = 5 + len(UNKNOWN_FIELD)
+        assert count(server, 'accelflow_tenant_request_bytes_total{tenant="a"}') == size
+        waiting = 'accelflow_tenant_waiting{tenant="a"}'
+        for path in (CHECK, V1):
+            call = channel.stream_stream(path)(iter([UNKNOWN_FIELD]), timeout=60)
+            wait_for(server, waiting, 1)
+            call.cancel()
+            wait_for(server, waiting, 0)
+
+
+def test_health_checks_are_no_requests_of_a_promise(interface: Path) -> None:
+    slo = Slo(requests_per_s=1_000, request_us=100)
+    tenants = [Tenant(name="a", networks=["127.0.0.1"], slo=slo)]
+    control = Control(capacity_s_per_s=1, period_s=0.01)
+    with serving(interface, tenants=tenants, control=control) as (server, channel):
+        for _ in range(5):
+            health(channel, "")
+        client = GrpcClient(interface, f"127.0.0.1:{server.port}")
+        client.call("Tell", {"text": "a"})
+        wait_for(server, 'accelflow_tenant_charged_total{tenant="a"}', 1)
+        assert count(server, 'accelflow_tenant_requests_total{tenant="a"}') == 6
+
+
+def steps_of(channel: grpc.Channel, server: Server, questions: int) -> list[tuple[str, float]]:
+    """The accelerators and bytes of the recorded steps of a call, in order."""
+    for _ in range(questions):
+        ask(channel, {"file_by_filename": "told.proto"})
+    channel.unary_unary("/told.Teller/Tell")(b"\x0a\x01a", timeout=60)
+    (service,) = json.loads(recording(server, {"told.Teller.Tell": "Tell"}))["services"]
+    chains = [chain for phase in service["phases"] for chain in phase.get("chains", [])]
+    return [(step["accelerator"], step["input_bytes"]) for c in chains for step in c["steps"]]
+
+
+def test_recorded_requests_do_not_pay_for_questions_before_them(interface: Path) -> None:
+    seen = []
+    for questions in (0, 20):
+        observed = Observability(reflection=True, record=True)
+        with serving(interface, observability=observed) as (server, channel):
+            seen.append(steps_of(channel, server, questions))
+    alone, after = seen
+    assert [name for name, _ in alone] == [name for name, _ in after]
+    # A frame or two of HTTP/2 may come in the same segment.
+    assert all(size <= expected + 40 for (_, expected), (_, size) in zip(alone, after, strict=True))
 
 
 def test_a_connection_with_waiting_streams_alone_is_idle(interface: Path) -> None:

@@ -46,7 +46,7 @@ _HINTS = get_type_hints(Properties)
 #: The type of each name, and a function that gives the engine a wrong one.
 NAMES: dict[str, tuple[Any, Callable[[Any], object]]] = {
     "policy": (operations.Policy, lambda name: Ensemble(policy=name)),
-    "policy of a system": (_HINTS["policy"], lambda name: _simulate(policy=name)),
+    "policy of a system": (get_args(_HINTS["policy"])[0], lambda name: _simulate(policy=name)),
     "queueing": (_HINTS["queueing"], lambda name: _simulate(queueing=name)),
     "requests": (_HINTS["requests"], lambda name: _simulate(requests=name)),
     "notification of a system": (

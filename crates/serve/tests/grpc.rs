@@ -467,3 +467,25 @@ fn tls_without_alpn_is_refused() {
         1,
     );
 }
+
+#[test]
+fn standard_methods_keep_deadlines() {
+    let running = start(server(), verbose());
+    let client = connect(running.address());
+    let watch = |timeout: &str| {
+        let path = "/grpc.health.v1.Health/Watch";
+        let request = request(path, &[("grpc-timeout", timeout)]);
+        let reply = exchange(client.requests.clone(), request, prefixed(0, &[]));
+        let reply = async { tokio::time::timeout(LONG, reply).await };
+        let reply = client.runtime.block_on(reply).expect("it does not hang");
+        reply.expect("a reply")
+    };
+    let reply = watch("200m");
+    // The health comes first: a message that has the field 1, SERVING.
+    assert_eq!(reply.body, [0, 0, 0, 0, 2, 8, 1]);
+    assert_eq!(
+        (reply.code(), reply.why()),
+        (4, "the deadline was exceeded")
+    );
+    assert_eq!(watch("soon").code(), 13);
+}

@@ -8,13 +8,27 @@ use accelflow_serve::Config;
 use http::StatusCode;
 
 use crate::common::grpc::{
-    HEADERS, PING, PREFACE, RST_STREAM, SETTINGS, WINDOW_UPDATE, ask_for, block, connect, exchange,
-    farewell, frame, raw, read_frame, request, server, start, text,
+    HEADERS, PING, PREFACE, RST_STREAM, SETTINGS, WINDOW_UPDATE, ask_for, ask_for_path, block,
+    connect, exchange, farewell, frame, raw, read_frame, request, server, start, text,
 };
 use crate::common::{await_count, impatient};
 
 /// The frames of each turn.
 type Flood = Box<dyn Fn(u32) -> Vec<u8>>;
+
+/// A health check, and the end of the one before, which the server has begun to serve.
+fn check_and_reset(stream: u32) -> Vec<u8> {
+    let mut both = frame(
+        HEADERS,
+        4,
+        stream,
+        &ask_for_path("/grpc.health.v1.Health/Check"),
+    );
+    if stream > 1 {
+        both.extend(frame(RST_STREAM, 0, stream - 2, &8u32.to_be_bytes()));
+    }
+    both
+}
 
 #[test]
 fn floods_end_the_connection() {
@@ -34,7 +48,7 @@ fn floods_end_the_connection() {
         0 => frame(HEADERS, 4, 1, &ask_for("Echo")),
         _ => frame(DATA, flags, 1, payload),
     };
-    let floods: [(&str, Flood); 9] = [
+    let floods: [(&str, Flood); 10] = [
         ("ping", Box::new(|_| frame(PING, 0, 0, &[7; 8]))),
         ("ping ack", Box::new(|_| frame(PING, 1, 0, &[7; 8]))),
         ("priority", Box::new(|_| frame(PRIORITY, 0, 1, &[0; 5]))),
@@ -45,6 +59,7 @@ fn floods_end_the_connection() {
         ("unknown", Box::new(|_| frame(UNKNOWN, 0, 0, &[0; 20]))),
         ("settings", Box::new(|_| frame(SETTINGS, 0, 0, &[]))),
         ("reset", Box::new(move |turn| reset(2 * turn + 1))),
+        ("health", Box::new(|turn| check_and_reset(2 * turn + 1))),
         ("empty data", Box::new(move |turn| data(turn, 0, &[]))),
         // The length of the padding, and nothing but padding.
         (
@@ -67,7 +82,7 @@ fn floods_end_the_connection() {
         let code = code.join().expect("no panic");
         assert!(code.is_none_or(|code| code == ENHANCE_YOUR_CALM), "{name}");
     }
-    await_count(&running, "accelflow_connections_total{end=\"flood\"}", 9);
+    await_count(&running, "accelflow_connections_total{end=\"flood\"}", 10);
     let mut client = connect(running.address());
     assert_eq!(
         client.call("Echo", text("x")).json("test.Text")["text"],

@@ -298,10 +298,15 @@ pub(crate) fn block(headers: &[(&str, &str)]) -> Vec<u8> {
 }
 
 pub(crate) fn ask_for(method: &str) -> Vec<u8> {
+    ask_for_path(&format!("/test.Calculator/{method}"))
+}
+
+/// The headers of a gRPC request for a path.
+pub(crate) fn ask_for_path(path: &str) -> Vec<u8> {
     block(&[
         (":method", "POST"),
         (":scheme", "http"),
-        (":path", &format!("/test.Calculator/{method}")),
+        (":path", path),
         ("content-type", "application/grpc"),
     ])
 }

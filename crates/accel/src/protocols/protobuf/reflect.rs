@@ -14,7 +14,7 @@ impl Schema {
     }
 
     /// Returns the file called `name`, as imports spell it; `None` if the interface neither is this
-    /// file nor imports it.
+    /// file nor imports it. Every interface has `google/protobuf/any.proto`.
     pub fn file_named(&self, name: &str) -> Option<FileDescriptor> {
         self.pool.get_file_by_name(name)
     }
@@ -23,7 +23,7 @@ impl Schema {
     /// field, oneof, extension, service or method, with or without a dot in front. `None` if there is
     /// none.
     pub fn file_of(&self, symbol: &str) -> Option<FileDescriptor> {
-        let symbol = symbol.strip_prefix('.').unwrap_or(symbol);
+        let symbol = full_name(symbol);
         let pool = &self.pool;
         if let Some(message) = pool.get_message_by_name(symbol) {
             return Some(message.parent_file());
@@ -64,7 +64,7 @@ impl Schema {
     /// Returns the file that declares the extension of `message` with the field number `number`; `None`
     /// if there is none.
     pub fn file_of_extension(&self, message: &str, number: i32) -> Option<FileDescriptor> {
-        let message = self.pool.get_message_by_name(message)?;
+        let message = self.pool.get_message_by_name(full_name(message))?;
         let extension = message.get_extension(u32::try_from(number).ok()?)?;
         Some(extension.parent_file())
     }
@@ -72,7 +72,7 @@ impl Schema {
     /// Returns the field numbers of all extensions of `message` in ascending order; `None` if there is
     /// no such message.
     pub fn extension_numbers(&self, message: &str) -> Option<Vec<i32>> {
-        let message = self.pool.get_message_by_name(message)?;
+        let message = self.pool.get_message_by_name(full_name(message))?;
         let numbers = message.extensions().map(|extension| extension.number());
         let mut numbers: Vec<_> = numbers
             .filter_map(|number| i32::try_from(number).ok())
@@ -80,4 +80,9 @@ impl Schema {
         numbers.sort_unstable();
         Some(numbers)
     }
+}
+
+/// A name that may be written with a dot in front, as `.proto` files may.
+fn full_name(name: &str) -> &str {
+    name.strip_prefix('.').unwrap_or(name)
 }

@@ -29,6 +29,8 @@ pub(crate) struct Account {
     secure: bool,
     pub(crate) ledger: RefCell<Ledger>,
     answered: RefCell<Vec<Answered>>,
+    /// The sizes of messages that were sent and are not recorded.
+    unrecorded: RefCell<Vec<usize>>,
 }
 
 impl Account {
@@ -38,6 +40,7 @@ impl Account {
             secure,
             ledger: RefCell::default(),
             answered: RefCell::default(),
+            unrecorded: RefCell::default(),
         }
     }
 
@@ -47,18 +50,28 @@ impl Account {
         self.answered.borrow_mut().push(request);
     }
 
+    /// Leaves a message of `bytes` that is being sent out of the records of other requests.
+    pub(crate) fn sends_unrecorded(&self, bytes: usize) {
+        self.ledger.borrow_mut().sends(bytes);
+        self.unrecorded.borrow_mut().push(bytes);
+    }
+
     /// Records the answered requests, now that everything has been sent.
     pub(crate) fn settle(&self) {
         let mut ledger = self.ledger.borrow_mut();
-        let waiting: usize = self
+        let recorded: usize = self
             .answered
             .borrow()
             .iter()
             .map(|request| request.bytes)
             .sum();
+        let others: usize = self.unrecorded.borrow().iter().sum();
         // The library still has frames, which the next records will contain.
-        if !ledger.has_sent(waiting) {
+        if !ledger.has_sent(recorded + others) {
             return;
+        }
+        for bytes in self.unrecorded.borrow_mut().drain(..) {
+            ledger.charge_sent(bytes);
         }
         for request in self.answered.borrow_mut().drain(..) {
             let records = ledger.charge_sent(request.bytes);

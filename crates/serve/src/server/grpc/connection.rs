@@ -379,7 +379,7 @@ impl Driver<'_> {
 }
 
 /// Waits until `end`; `None` waits for ever.
-async fn until(end: Option<Instant>) {
+pub(super) async fn until(end: Option<Instant>) {
     match end {
         Some(end) => sleep_until(end.into()).await,
         None => std::future::pending().await,

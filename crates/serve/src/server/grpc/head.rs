@@ -55,16 +55,7 @@ impl Head {
         let path = parts.uri.path();
         let (id, method) = find(schema, path)?;
         let codec = encoding(&parts.headers)?;
-        let timeout = match text(&parts.headers, "grpc-timeout") {
-            None => None,
-            Some(value) => Some(read_timeout(value).ok_or_else(|| {
-                let why = format!(
-                    "grpc-timeout = '{}': must be 1 to 8 digits and H, M, S, m, u or n",
-                    value.escape_default()
-                );
-                Status::new(Code::Internal, "bad_timeout", why)
-            })?),
-        };
+        let timeout = timeout(&parts.headers)?;
         let metadata = Metadata::of(&parts.headers);
         let metadata =
             metadata.map_err(|error| Status::new(Code::Internal, "bad_metadata", error))?;
@@ -98,6 +89,21 @@ pub(super) fn check_is_grpc(parts: &Parts) -> Result<(), Refusal> {
         return Err(Refusal::Http(status, "content_type"));
     }
     Ok(())
+}
+
+/// The time that the client waits; `None` if the headers state none.
+pub(super) fn timeout(headers: &HeaderMap) -> Result<Option<Duration>, Status> {
+    let Some(value) = text(headers, "grpc-timeout") else {
+        return Ok(None);
+    };
+    let timeout = read_timeout(value).ok_or_else(|| {
+        let why = format!(
+            "grpc-timeout = '{}': must be 1 to 8 digits and H, M, S, m, u or n",
+            value.escape_default()
+        );
+        Status::new(Code::Internal, "bad_timeout", why)
+    })?;
+    Ok(Some(timeout))
 }
 
 fn find<'s>(schema: &'s Schema, path: &str) -> Result<(MethodId, &'s Method), Status> {

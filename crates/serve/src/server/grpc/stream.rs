@@ -140,9 +140,15 @@ pub(super) fn stopping() -> Status {
     Status::new(Code::Unavailable, "stopping", "the server is stopping")
 }
 
-fn late() -> Status {
+pub(super) fn late() -> Status {
     let why = "the deadline was exceeded";
     Status::new(Code::DeadlineExceeded, "deadline", why)
+}
+
+/// The status of a request that takes too long to arrive.
+pub(super) fn slow() -> Status {
+    let why = "the request was not complete in time";
+    Status::new(Code::DeadlineExceeded, "slow", why)
 }
 
 impl Streams {
@@ -375,7 +381,7 @@ impl Streams {
     }
 
     /// Waits until the tenant's shaper admits a message of `bytes`.
-    pub(super) async fn pass(&self, bytes: usize) -> Result<Passage, Status> {
+    async fn pass(&self, bytes: usize) -> Result<Passage, Status> {
         match &self.shared.admission.tenants {
             None => Ok(Passage::default()),
             Some(tenants) => {
@@ -451,10 +457,7 @@ impl Streams {
         let mut coming = ReceivedBytes(self.account.as_deref(), 0);
         loop {
             let left = (patience + waited).saturating_sub(begun.elapsed());
-            let chunk = timeout(left, body.data()).await.map_err(|_| {
-                let why = "the request was not complete in time";
-                Status::new(Code::DeadlineExceeded, "slow", why)
-            })?;
+            let chunk = timeout(left, body.data()).await.map_err(|_| slow())?;
             let Some(chunk) = chunk else {
                 break;
             };

@@ -250,14 +250,28 @@ impl Tenants {
     /// Like [`Tenants::pass`], without blocking a thread. Requests that wait this way are admitted
     /// in order of arrival.
     pub(crate) async fn pass_later(self: &Arc<Self>, number: u16, bytes: usize) -> Option<Passage> {
+        let mut due = Cost::of(bytes);
+        let open = self.wait_in_line(number, bytes, &mut due).await;
+        open.then(|| self.passage(number, bytes, &due))
+    }
+
+    /// Like [`Tenants::pass_later`], for a message on which accelerators do no work: it counts for the
+    /// limits on requests and bytes alone. Returns whether the server is still open.
+    pub(crate) async fn pass_without_work(&self, number: u16, bytes: usize) -> bool {
+        let mut due = Cost::without_time(bytes);
+        self.wait_in_line(number, bytes, &mut due).await
+    }
+
+    /// Waits in order of arrival until `due` is paid for a message of `bytes`. Returns whether the
+    /// server is still open.
+    async fn wait_in_line(&self, number: u16, bytes: usize, due: &mut Cost) -> bool {
         let state = self.get(number);
         let begun = Instant::now();
-        let mut due = Cost::of(bytes);
         state.waiting.fetch_add(1, Ordering::Relaxed);
         let _waits = Waits(state);
         let _first = state.line.lock().await;
         let open = loop {
-            match state.gate.change(|buckets| self.take(buckets, &mut due)) {
+            match state.gate.change(|buckets| self.take(buckets, due)) {
                 Turn::Pass(open) => break open,
                 Turn::Wait(until) => {
                     // New registers do not wake this wait.
@@ -268,7 +282,7 @@ impl Tenants {
             }
         };
         state.metrics.passed(bytes, begun.elapsed());
-        open.then(|| self.passage(number, bytes, &due))
+        open
     }
 
     fn passage(self: &Arc<Self>, number: u16, bytes: usize, cost: &Cost) -> Passage {
@@ -487,6 +501,14 @@ impl Cost {
             size: Bytes(bytes),
             predicted: None,
             paid_ns: 0,
+        }
+    }
+
+    /// The cost of a message on which accelerators do no work.
+    fn without_time(bytes: usize) -> Cost {
+        Cost {
+            predicted: Some(0),
+            ..Cost::of(bytes)
         }
     }
 

@@ -1,7 +1,7 @@
 //! The messages of a standard method's stream, which come and go as long as it is open.
 
 use std::future::poll_fn;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use accelflow_accel::grpc::PREFIX;
 use bytes::{Buf, BufMut, Bytes, BytesMut};
@@ -13,6 +13,7 @@ use tokio::time::timeout;
 
 use crate::server::grpc::send::{headers, send_status, status_trailers};
 use crate::server::grpc::status::Status;
+use crate::server::grpc::stream::{Active, Streams, slow, stopping};
 use crate::transport::grpc::code::Code;
 use crate::transport::grpc::message::send_all;
 use crate::transport::grpc::response::ResponseMetadata;
@@ -24,8 +25,10 @@ const MAX_REQUEST: usize = 4 << 10;
 pub(super) enum Stop {
     /// The server ends it with this status.
     With(Status),
-    /// The client has ended it, or does not read.
+    /// The client has ended it.
     Gone,
+    /// The client does not read.
+    Unsent,
 }
 
 impl From<Status> for Stop {
@@ -35,73 +38,108 @@ impl From<Status> for Stop {
 }
 
 /// Both directions of a stream.
-pub(super) struct Exchange {
+pub(super) struct Exchange<'s> {
+    pub(super) streams: &'s Streams,
     body: RecvStream,
     /// What has come of the next messages.
     received: BytesMut,
+    /// When the first byte of the next message came.
+    since: Option<Instant>,
     respond: SendResponse<Bytes>,
     /// The responses, once the first has been sent.
     stream: Option<SendStream<Bytes>>,
-    patience: Duration,
 }
 
-impl Exchange {
+impl<'s> Exchange<'s> {
     pub(super) fn new(
+        streams: &'s Streams,
         body: RecvStream,
         respond: SendResponse<Bytes>,
-        patience: Duration,
-    ) -> Exchange {
+    ) -> Exchange<'s> {
         Exchange {
+            streams,
             body,
             received: BytesMut::new(),
+            since: None,
             respond,
             stream: None,
-            patience,
         }
     }
 
-    /// Waits for the next request. `None` if the client has sent its last.
+    /// Waits for the next request, and for the tenant's limits on it. `None` if the client has sent its
+    /// last.
     pub(super) async fn next<M: Message + Default>(&mut self) -> Result<Option<M>, Stop> {
+        let Some(bytes) = self.receive().await? else {
+            return Ok(None);
+        };
+        let (streams, size) = (self.streams, PREFIX + bytes.len());
+        let _active = Active::begin(streams);
+        if let Some(tenants) = &streams.shared.admission.tenants {
+            let passed = tenants.pass_without_work(streams.peer.tenant, size);
+            if !self.unless_gone(passed).await? {
+                return Err(stopping().into());
+            }
+        }
+        let message = M::decode(bytes).map_err(|error| {
+            let why = format!("the request: {error}");
+            Status::new(Code::Internal, "bad_message", why)
+        })?;
+        Ok(Some(message))
+    }
+
+    /// Waits for the only request of a method.
+    pub(super) async fn only<M: Message + Default>(&mut self) -> Result<M, Stop> {
+        let patience = self.streams.shared.config.message_timeout;
+        self.since = Some(Instant::now());
+        let unimplemented =
+            |label, why: &str| Stop::With(Status::new(Code::Unimplemented, label, why));
+        let why = "the method takes one message, but the request has none";
+        let message = self.next().await?;
+        let message = message.ok_or_else(|| unimplemented("truncated", why))?;
+        let end = timeout(patience, self.receive()).await;
+        match end.map_err(|_| slow())?? {
+            None => Ok(message),
+            Some(_) => {
+                let why = "the method takes one message, but the request has more";
+                Err(unimplemented("trailing_bytes", why))
+            }
+        }
+    }
+
+    /// Waits for the next message. Once it has begun, it must be complete in time.
+    async fn receive(&mut self) -> Result<Option<Bytes>, Stop> {
+        let patience = self.streams.shared.config.message_timeout;
         loop {
             if let Some(message) = self.take()? {
-                let message = M::decode(message).map_err(|error| {
-                    Status::new(
-                        Code::Internal,
-                        "bad_message",
-                        format!("the request: {error}"),
-                    )
-                })?;
                 return Ok(Some(message));
             }
-            match self.body.data().await {
+            let data = self.body.data();
+            let data = match self.since {
+                None => data.await,
+                Some(since) => {
+                    let left = patience.saturating_sub(since.elapsed());
+                    timeout(left, data).await.map_err(|_| slow())?
+                }
+            };
+            match data {
                 None if self.received.is_empty() => return Ok(None),
                 None => {
                     let why = "the stream ends within a message";
                     return Err(Status::new(Code::Internal, "truncated", why).into());
                 }
                 Some(Err(_)) => return Err(Stop::Gone),
-                Some(Ok(chunk)) => {
-                    // Fails for a stream that has ended, where it does not matter.
-                    let _ = self.body.flow_control().release_capacity(chunk.len());
-                    self.received.extend_from_slice(&chunk);
-                }
+                Some(Ok(chunk)) => self.append(&chunk),
             }
         }
     }
 
-    /// Waits for the only request of a method.
-    pub(super) async fn only<M: Message + Default>(&mut self) -> Result<M, Stop> {
-        let unimplemented =
-            |label, why: &str| Stop::With(Status::new(Code::Unimplemented, label, why));
-        let why = "the method takes one message, but the request has none";
-        let message = self.next().await?;
-        let message = message.ok_or_else(|| unimplemented("truncated", why))?;
-        match self.next::<M>().await? {
-            None => Ok(message),
-            Some(_) => {
-                let why = "the method takes one message, but the request has more";
-                Err(unimplemented("trailing_bytes", why))
-            }
+    fn append(&mut self, chunk: &[u8]) {
+        // Fails for a stream that has ended, where it does not matter.
+        let _ = self.body.flow_control().release_capacity(chunk.len());
+        self.received.extend_from_slice(chunk);
+        self.since.get_or_insert_with(Instant::now);
+        if let Some(account) = &self.streams.account {
+            account.ledger.borrow_mut().receives(chunk.len());
         }
     }
 
@@ -123,7 +161,13 @@ impl Exchange {
             return Ok(None);
         }
         self.received.advance(PREFIX);
-        Ok(Some(self.received.split_to(length).freeze()))
+        let message = self.received.split_to(length).freeze();
+        self.since = (!self.received.is_empty()).then(Instant::now);
+        if let Some(account) = &self.streams.account {
+            // Its costs are those of no recorded request.
+            let _ = account.ledger.borrow_mut().charge_received(PREFIX + length);
+        }
+        Ok(Some(message))
     }
 
     /// Sends a response.
@@ -139,19 +183,38 @@ impl Exchange {
         bytes.put_u32(prefix);
         let written = message.encode(&mut bytes);
         written.map_err(|error| Status::new(Code::Internal, "bad_result", error))?;
-        let (patience, stream) = (self.patience, self.open()?);
+        let patience: Duration = self.streams.shared.config.write_timeout;
+        let account = self.streams.account.clone();
+        let stream = self.open()?;
         match timeout(patience, send_all(stream, bytes.freeze(), false)).await {
-            Ok(Ok(())) => Ok(()),
+            Ok(Ok(())) => {
+                if let Some(account) = account {
+                    account.sends_unrecorded(PREFIX + length);
+                }
+                Ok(())
+            }
             Ok(Err(_)) => Err(Stop::Gone),
             Err(_) => {
                 stream.send_reset(Reason::CANCEL);
-                Err(Stop::Gone)
+                Err(Stop::Unsent)
             }
         }
     }
 
+    /// Waits for `work`, or until the client ends the stream.
+    pub(super) async fn unless_gone<T>(
+        &mut self,
+        work: impl Future<Output = T>,
+    ) -> Result<T, Stop> {
+        tokio::select! {
+            biased;
+            () = self.gone() => Err(Stop::Gone),
+            done = work => Ok(done),
+        }
+    }
+
     /// Waits until the client ends the stream.
-    pub(super) async fn gone(&mut self) {
+    async fn gone(&mut self) {
         let Exchange {
             respond, stream, ..
         } = self;
@@ -174,6 +237,7 @@ impl Exchange {
         let status = match done {
             Ok(()) => None,
             Err(Stop::Gone) => return "cancelled",
+            Err(Stop::Unsent) => return "unsent",
             Err(Stop::With(status)) => Some(status),
         };
         let result = status.as_ref().map_or("ok", |status| status.label);
@@ -190,6 +254,17 @@ impl Exchange {
             }
         }
         result
+    }
+}
+
+impl Drop for Exchange<'_> {
+    fn drop(&mut self) {
+        if let Some(account) = &self.streams.account {
+            account
+                .ledger
+                .borrow_mut()
+                .forget_received(self.received.len());
+        }
     }
 }
 

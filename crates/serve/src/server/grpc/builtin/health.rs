@@ -32,10 +32,10 @@ enum State {
     ServiceUnknown = 3,
 }
 
-pub(super) async fn check(streams: &Streams, exchange: &mut Exchange) -> Result<(), Stop> {
+pub(super) async fn check(exchange: &mut Exchange<'_>) -> Result<(), Stop> {
+    let streams = exchange.streams;
     let asked: Asked = exchange.only().await?;
     let _active = Active::begin(streams);
-    streams.pass(asked.encoded_len()).await?;
     if !serves(streams, &asked.service) {
         let why = format!("service = '{}': unknown", asked.service.escape_default());
         return Err(Status::new(Code::NotFound, "unknown_service", why).into());
@@ -45,9 +45,9 @@ pub(super) async fn check(streams: &Streams, exchange: &mut Exchange) -> Result<
 }
 
 /// Tells the health of a service until the client has enough, or the server stops.
-pub(super) async fn watch(streams: &Streams, exchange: &mut Exchange) -> Result<(), Stop> {
+pub(super) async fn watch(exchange: &mut Exchange<'_>) -> Result<(), Stop> {
+    let streams = exchange.streams;
     let asked: Asked = exchange.only().await?;
-    streams.pass(asked.encoded_len()).await?;
     let known = serves(streams, &asked.service);
     let mut stop = streams.stop.clone();
     let is_stopping = *stop.borrow_and_update();
@@ -57,10 +57,8 @@ pub(super) async fn watch(streams: &Streams, exchange: &mut Exchange) -> Result<
     };
     exchange.send(&now).await?;
     if !is_stopping {
-        tokio::select! {
-            () = exchange.gone() => return Err(Stop::Gone),
-            _ = stop.changed() => {}
-        }
+        // Fails if the server's state is gone, which ends the watch too.
+        let _ = exchange.unless_gone(stop.changed()).await?;
         if known {
             exchange.send(&health(true)).await?;
         }

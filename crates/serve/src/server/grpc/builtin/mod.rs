@@ -8,6 +8,7 @@ mod health;
 mod reflection;
 
 use std::rc::Rc;
+use std::time::Instant;
 
 use accelflow_accel::protobuf::Schema;
 use bytes::Bytes;
@@ -15,9 +16,10 @@ use h2::RecvStream;
 use h2::server::SendResponse;
 use http::Request;
 
-use self::exchange::Exchange;
-use super::head::check_is_grpc;
-use super::stream::{Counting, Streams};
+use self::exchange::{Exchange, Stop};
+use super::connection::until;
+use super::head::{check_is_grpc, timeout};
+use super::stream::{Counting, Streams, late};
 
 /// A method of a standard service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,22 +72,38 @@ pub(super) async fn serve(
     mut respond: SendResponse<Bytes>,
 ) {
     let (parts, body) = request.into_parts();
-    if let Err(refusal) = check_is_grpc(&parts) {
-        streams.refuse(refusal, parts.uri.path(), &mut respond);
-        return;
-    }
+    let checked = check_is_grpc(&parts);
+    let timeout = match checked.and_then(|()| Ok(timeout(&parts.headers)?)) {
+        Ok(timeout) => timeout,
+        Err(refusal) => return streams.refuse(refusal, parts.uri.path(), &mut respond),
+    };
+    let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
     let mut counting = Counting {
         metrics: &streams.shared.observers.metrics,
         function: &function,
         result: "cancelled",
     };
-    let mut exchange = Exchange::new(body, respond, streams.shared.config.write_timeout);
-    let done = match builtin {
-        Builtin::Check => health::check(&streams, &mut exchange).await,
-        Builtin::Watch => health::watch(&streams, &mut exchange).await,
-        Builtin::Reflect => reflection::reflect(&streams, &mut exchange).await,
+    let mut exchange = Exchange::new(&streams, body, respond);
+    let done = tokio::select! {
+        biased;
+        () = until(deadline) => Err(Stop::With(late())),
+        done = builtin.serve(&mut exchange) => done,
     };
+    // Requests that their clients cancel are those of a flood.
+    let is_answered = !matches!(done, Err(Stop::Gone));
     counting.result = exchange.finish(done);
     drop(counting);
-    streams.frames.borrow_mut().answered();
+    if is_answered {
+        streams.frames.borrow_mut().answered();
+    }
+}
+
+impl Builtin {
+    async fn serve(self, exchange: &mut Exchange<'_>) -> Result<(), Stop> {
+        match self {
+            Builtin::Check => health::check(exchange).await,
+            Builtin::Watch => health::watch(exchange).await,
+            Builtin::Reflect => reflection::reflect(exchange).await,
+        }
+    }
 }

@@ -6,7 +6,7 @@ use accelflow_accel::protobuf::Schema;
 use prost::{Message, Oneof};
 
 use super::exchange::{Exchange, Stop};
-use crate::server::grpc::stream::{Active, Streams, stopping};
+use crate::server::grpc::stream::{Active, stopping};
 use crate::transport::grpc::code::Code;
 
 /// `ServerReflectionRequest`, of both packages.
@@ -111,13 +111,13 @@ struct Failure {
 }
 
 /// Answers questions about the interface, as long as the client has some.
-pub(super) async fn reflect(streams: &Streams, exchange: &mut Exchange) -> Result<(), Stop> {
+pub(super) async fn reflect(exchange: &mut Exchange<'_>) -> Result<(), Stop> {
+    let streams = exchange.streams;
     let mut sent = BTreeSet::new();
     while let Some(asked) = exchange.next::<Asked>().await? {
         let _active = Active::begin(streams);
-        streams.pass(asked.encoded_len()).await?;
         // One response at a time, since each may be as large as the interface.
-        let one = streams.reflecting.acquire().await;
+        let one = exchange.unless_gone(streams.reflecting.acquire()).await?;
         let _one = one.map_err(|_| stopping())?;
         let answer = answer(&streams.schema, asked.question.as_ref(), &mut sent);
         let told = Told {
