@@ -199,6 +199,20 @@ def test_readings_of_other_choices_are_not_overwritten(found: Readings, tmp_path
     assert write_readings(found, tmp_path) == written
 
 
+@pytest.mark.parametrize("rows", ["", ', "readings": null', ', "readings": [{}]'])
+def test_files_that_are_no_readings_are_not_overwritten(
+    rows: str, found: Readings, tmp_path: Path
+) -> None:
+    content = json.loads(to_json(found))
+    mine = {name: content[name] for name in ("budget", "seeds", "scenario", "experiments")}
+    there = tmp_path / "readings.json"
+    there.write_text(json.dumps(mine)[:-1] + rows + "}", encoding="utf-8")
+    kept = there.read_bytes()
+    written = write_readings(found, tmp_path)
+    assert written[0].name == "readings-2.json"
+    assert there.read_bytes() == kept
+
+
 def test_pictures_say_why_a_row_is_not_drawn(found: Readings, tmp_path: Path) -> None:
     def texts(figures: tuple[Figure, ...]) -> str:
         drawn = write_pictures(replace(found, default=(figures,)), 0, tmp_path / "picture")

@@ -296,12 +296,16 @@ def free_suffix(taken: Callable[[str], bool]) -> str:
     return next(suffix for suffix in itertools.chain([""], numbered) if not taken(suffix))
 
 
-def holds_another(path: Path, mine: Mapping[str, Any]) -> bool:
+def holds_another(
+    path: Path,
+    mine: Mapping[str, Any],
+    also: Callable[[Mapping[str, Any]], bool] = lambda _: False,
+) -> bool:
     """Return whether the JSON file `path` holds the results of another request than `mine`.
 
     `mine` has the request's settings by name, as JSON values. The file holds another request's
-    results if one of these members differs or is missing, or if it cannot be read. A missing file
-    holds none.
+    results if one of these members differs or is missing, if `also` returns True for its content,
+    or if it cannot be read. A missing file holds none.
     """
     if not path.exists():
         return False
@@ -309,7 +313,9 @@ def holds_another(path: Path, mine: Mapping[str, Any]) -> bool:
         there = parse_json(read_text(path))
     except (OSError, ValueError):
         return True
-    return not isinstance(there, Mapping) or any(there.get(key) != mine[key] for key in mine)
+    if not isinstance(there, Mapping) or any(there.get(key) != mine[key] for key in mine):
+        return True
+    return also(there)
 
 
 def _umask() -> int:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from accelflow.errors import file_path, unwritable
-from accelflow.files import alone_in, free_suffix, holds_another, parse_json, read_text, write_whole
+from accelflow.files import alone_in, free_suffix, holds_another, write_whole
 from accelflow.findings.results import json_text
 from accelflow.readings.page import drawn_rows, markdown
 from accelflow.readings.rule import Decision, Judged, decisions
@@ -67,9 +67,14 @@ def write_readings(found: Readings, out: str | PathLike[str]) -> list[Path]:
 
 def _is_another(path: Path, mine: Mapping[str, Any], chosen: list[str]) -> bool:
     """Return whether the file `path` has results other than of `mine` and the choices `chosen`."""
-    if holds_another(path, mine):
-        return True
-    return path.exists() and _choices(parse_json(read_text(path))) != chosen
+
+    def has_other_choices(content: Mapping[str, Any]) -> bool:
+        try:
+            return _choices(content) != chosen
+        except (KeyError, TypeError):  # not a file of readings
+            return True
+
+    return holds_another(path, mine, has_other_choices)
 
 
 def _choices(content: Mapping[str, Any]) -> list[str]:
