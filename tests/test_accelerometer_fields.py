@@ -329,6 +329,7 @@ def test_latencies_without_an_acceleration_are_unknown_to_equations_and_simulati
     ):
         run = Run(requests=200, seeds=2, load_ratio=1.5)
         found = simulate(replace(service, kernels=kernels), run)
+        assert found["schema"] == "accelflow.accelerometer-simulation/3"
         row = found["service"] or found["kernels"][0]
         loaded = [row["loaded"][f"{of}_latency_cycles"] for of in ("mean", "p99")]
         reductions = [row["latency_reduction_ratio"], *(of["reduction_ratio"] for of in loaded)]

@@ -25,7 +25,7 @@ from accelflow.errors import AccelflowError, InputError, whole_number
 from accelflow.parameters import check_numbers
 
 #: The name and version of the object that :func:`simulate` returns.
-SCHEMA: Final = "accelflow.accelerometer-simulation/2"
+SCHEMA: Final = "accelflow.accelerometer-simulation/3"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +58,7 @@ class Run:
 def simulate(service: Service, run: Run | None = None) -> dict[str, Any]:
     """Simulate offloads of `service`, and compare the results with Accelerometer's equations.
 
-    Returns an object of schema ``accelflow.accelerometer-simulation/2``. `kernels` has a row for
+    Returns an object of schema ``accelflow.accelerometer-simulation/3``. `kernels` has a row for
     each kernel alone, except for those that share an offload with others, and those whose queue has
     a `shared` name. `service` is the row of all kernels together, None if there is only one kernel.
     In this row, a request has kernels of all kinds, in proportion to their offloads, and kernels
