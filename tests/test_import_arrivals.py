@@ -31,7 +31,7 @@ def test_times_are_sorted_shifted_and_every_defect_is_counted(tmp_path: Path) ->
         "rows of times": 6,
         "arrivals at the time of another (kept)": 1,
     }
-    assert counts(report, "guessed") == {"time before that of the row above": 1}
+    assert counts(report, "guessed") == {"times before that of the row above": 1}
     assert counts(report, "dropped") == {
         "negative times": 1,
         "values that are not times": 1,
@@ -99,7 +99,7 @@ def test_the_hour_that_the_clocks_show_twice_goes_on(tmp_path: Path) -> None:
     assert lines[-1] == "3480000000"
     assert counts(report, "guessed") == {
         "dates without a time zone": 7,
-        "time before that of the row above": 1,
+        "times before that of the row above": 1,
         "jumps back by an hour in dates without a time zone": 1,
     }
 
@@ -155,7 +155,7 @@ def test_counts_become_rates_and_missing_windows_are_empty(tmp_path: Path) -> No
     assert lines == ["start_us,rate_rps", "0,2", "120000000,0", "240000000,1"]
     assert mean_rps == 300 / 300
     assert counts(report, "guessed") == {
-        "time before that of the row above": 1,
+        "times before that of the row above": 1,
         "the length of the windows": 1,
         "counts of the same window": 2,
         "windows that are missing": 2,

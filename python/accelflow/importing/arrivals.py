@@ -305,7 +305,7 @@ class _Reader:
                 return
             value = read * self.scale
         if self.last is not None and time_ns < self.last:
-            self.report.guessed("time before that of the row above", "sorted", row.place)
+            self.report.guessed("times before that of the row above", "sorted", row.place)
         self.last = time_ns
         self.report.understood(f"rows of {self.process}")
         self.records.add(time_ns, value)
