@@ -287,7 +287,11 @@ def test_command_compares_and_shows_details(tmp_path: Path) -> None:
     after.write_text(FOLDED.replace("fast 20", "fast 5"))
     done = command(str(before), str(after))
     assert (done.returncode, done.stderr) == (0, "")
-    assert "after.folded: 15.0 % of the cycles of before.folded freed" in done.stdout
+    cycles = "after.folded: 15.0 % of the cycles of before.folded freed"
+    assert f"{cycles}, the same cycles serve 17.6 % more requests\n" in done.stdout
+    cycles = "before.folded: 17.6 % more cycles than after.folded"
+    turned = command(str(after), str(before)).stdout
+    assert f"{cycles}, the same cycles serve 15.0 % fewer requests\n" in turned
     assert "-75.0 %" in done.stdout
     details = command(str(before), "--details").stdout
     assert "parts of kernel: network 100.0 %" in details

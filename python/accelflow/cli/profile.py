@@ -226,10 +226,21 @@ def _side_by_side(together: dict[str, Any]) -> Iterator[str]:
     for name, freed, speedup in zip(
         names[1:], together["freed_ratio"][1:], together["speedup_ratio"][1:], strict=True
     ):
-        yield (
-            f"{name}: {100 * freed:.1f} % of the cycles of {names[0]} freed, the same cycles serve"
-            f" {100 * (speedup - 1):+.1f} % requests"
+        yield _freed(name, names[0], freed, speedup)
+
+
+def _freed(name: str, first: str, freed: float, speedup: float) -> str:
+    """Return a sentence on the cycles that the profile `name` saves, or needs beyond the first."""
+    more = 100 * abs(speedup - 1)
+    if freed < 0:
+        return (
+            f"{name}: {-100 * freed:.1f} % more cycles than {first}, the same cycles serve"
+            f" {more:.1f} % fewer requests"
         )
+    return (
+        f"{name}: {100 * freed:.1f} % of the cycles of {first} freed, the same cycles serve"
+        f" {more:.1f} % more requests"
+    )
 
 
 def _share(profile: dict[str, Any], width: int) -> str:
