@@ -34,9 +34,9 @@ class Precision:
 
     `share` is the largest allowed half width of a 95 % interval, relative to the larger of our
     number and the paper's (:func:`scale_of`): 0.05 is 5 % of it. An experiment begins with its
-    default number of seeds, or `most_seeds` if that is less. It runs with more seeds until all its
-    numbers are this precise or it has `most_seeds` seeds. If `share` is None, it runs only with its
-    default number of seeds.
+    default number of seeds, but with 2 at least, since one seed has no interval, and `most_seeds`
+    at most. It runs with more seeds until all its numbers are this precise or it has `most_seeds`
+    seeds. If `share` is None, it runs only with its default number of seeds.
     """
 
     share: float | None = None
