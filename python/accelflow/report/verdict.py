@@ -26,11 +26,11 @@ def verdict(comparison: Comparison) -> str:
 
     The text has an answer for each chip. An answer is about AccelFlow or, if AccelFlow did not take
     part, about the system with the lowest P99 (not Ideal). It has the reduction of P99, a mean over
-    the services, against the strongest rivals: of the slower ones the two with the smallest
-    reduction, which are the hardest to beat, and of the faster ones the two with the largest
-    increase, which a reader would rather choose. The tables have the others.
-    With several seeds each reduction has a 95 % interval. A rival is reported as equal if the
-    interval contains zero, or with one seed if the reduction is 0 % when rounded.
+    the services, against the strongest rivals, the ones with the lowest P99 beside the subject's:
+    of the slower ones the two with the smallest reduction, and of the faster ones the two with the
+    largest increase. The tables have the others. With several seeds each reduction has a 95 %
+    interval. A rival is reported as equal if the interval contains zero, or with one seed if the
+    reduction is 0 % when rounded.
     """
     chips: Sequence[str | None] = comparison.chips or [None]
     sentences = []
