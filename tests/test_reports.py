@@ -9,7 +9,12 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from accelflow.accelerometer import evaluate
+from accelflow.accelerometer.files import read
+from accelflow.accelerometer.simulated import Run, simulate
 from accelflow.cli import program
+from accelflow.page import write_page
+from accelflow.reports.accelerometer import accelerometer_page
 from conftest import ROOT
 
 EXAMPLES = ROOT / "examples"
@@ -209,3 +214,13 @@ def test_every_command_that_answers_has_json() -> None:
         if not any(param.name == "as_json" for param in command.params)
     }
     assert without == NO_JSON
+
+
+def test_a_page_of_a_simulation_with_one_seed_says_so(tmp_path: Path) -> None:
+    service = read(EXAMPLES / "accelerometer/feed1-compression.toml")
+    result = evaluate(service) | {"simulation": simulate(service, Run(requests=200, seeds=1))}
+    write_page(accelerometer_page(result, {}, None), tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text().replace("\N{NO-BREAK SPACE}", " ")
+    text = " ".join(re.sub("<[^>]*>", " ", page).split())
+    assert "200 requests with seed 1; one seed gives no intervals." in text
+    assert "(the simulation has seed 1)" in text

@@ -106,8 +106,12 @@ def _seeds(result: Mapping[str, Any], settings: Mapping[str, Any]) -> str:
     if result.get("intervals") is not None:
         said.append(f"draws are from seed {settings['seed']}")
     if result.get("simulation") is not None:
-        said.append(f"the simulation has seeds 1 to {result['simulation']['run']['seeds']}")
+        said.append(f"the simulation has {_seeds_text(result['simulation']['run']['seeds'])}")
     return " and ".join(said) or "nothing is drawn at random"
+
+
+def _seeds_text(seeds: int) -> str:
+    return "seed 1" if seeds == 1 else f"seeds 1 to {seeds}"
 
 
 def _intervals(intervals: Mapping[str, Any] | None) -> Iterator[Table]:
@@ -162,11 +166,14 @@ def _simulation(found: Mapping[str, Any]) -> Section:
                 " of the run"
             )
     gain: dict[str, Any] = {"form": "share", "digits": 2}
+    seeds = f"for each of {run['seeds']} seeds"
+    if run["seeds"] == 1:
+        seeds = "with seed 1; one seed gives no intervals"
     return Section(
         title="Simulation",
         text=[
             f"Offloads were simulated event by event: {run['threads']:,} threads (1 if all kernels"
-            f" are sync), {run['requests']:,} requests for each of {run['seeds']} seeds."
+            f" are sync), {run['requests']:,} requests {seeds}."
         ],
         parts=[
             Table(
