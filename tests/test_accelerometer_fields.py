@@ -387,3 +387,19 @@ def test_a_simulation_of_sync_has_one_thread_and_a_service_without_work_no_sensi
     changes = "\nspeedup with one input at its low and its high value\n  acceleration_ratio"
     assert changes in said("sync", 0.3, "--sensitivity", "0.1")
     assert said("sync", 0, "--sensitivity", "0.1").endswith("no input alone changes the speedup\n")
+
+
+def test_inputs_that_are_impossible_at_both_ends_are_not_left_out(tmp_path: Path) -> None:
+    (tmp_path / "service.toml").write_text(
+        'host_ghz = 2.0\n[[kernels]]\nname = "k"\n'
+        'threading = "async_no_response"\nplacement = "remote"\n'
+        "kernel_share_ratio = { mean = 0.5, sd = 0.3 }\noffloads_per_s = 0\n"
+    )
+    arguments = ["accelerometer", str(tmp_path / "service.toml"), "--sensitivity", "0.1"]
+    arguments += ["--report", str(tmp_path / "page.html")]
+    done = CliRunner().invoke(program, arguments)
+    assert done.exit_code == 0
+    row = done.stdout.splitlines()[-1].split()
+    assert row == ["kernel_share_ratio", "-0.1", "impossible", "1.1", "impossible"]
+    page = (tmp_path / "page.html").read_text()
+    assert "their low or high value is impossible: k.kernel_share_ratio." in page

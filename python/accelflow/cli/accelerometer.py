@@ -503,7 +503,9 @@ def _sensitivity(result: dict[str, Any]) -> list[str]:
         name = swing["parameter"]
         if swing["kernel"] and len(result["kernels"]) > 1:
             name = f"{swing['kernel']}.{name}"
-        if swing["low"]["speedup_ratio"] != swing["high"]["speedup_ratio"]:
+        low, high = (swing[side]["speedup_ratio"] for side in ("low", "high"))
+        # Both ends may be impossible, as for a normal distribution that is wide.
+        if low is None or low != high:
             swings.append((name, swing))
     if not swings:
         return ["", "no input alone changes the speedup"]

@@ -42,7 +42,6 @@ def accelerometer_page(
     kernels = " and ".join(row["name"] for row in result["kernels"])
     parts = [_table(result), *_intervals(result.get("intervals"))]
     simulation = result.get("simulation")
-    sensitivity = list(_sensitivity(result))
     return Page(
         title=f"Offloading {kernels}",
         question=f"What would a service gain if {kernels} were offloaded?",
@@ -51,7 +50,7 @@ def accelerometer_page(
             *decision_section(decision, sought),
             Section(title="The gain", parts=parts),
             Section(title="Losses from the ideal gain", parts=[_losses(result["kernels"])]),
-            *([Section(title="Sensitivity", parts=sensitivity)] if sensitivity else []),
+            *_sensitivity(result),
             *([] if simulation is None else [_simulation(simulation)]),
             Section(title="Configuration", parts=[settings_table(settings)], folded=True),
             repeated(_seeds(result, settings), command),
@@ -242,26 +241,36 @@ def _losses(kernels: Sequence[Mapping[str, Any]]) -> Figure:
     )
 
 
-def _sensitivity(result: Mapping[str, Any]) -> Iterator[Figure | Table]:
-    swings = [
-        swing
-        for swing in result.get("sensitivity", ())
-        if None not in (swing["low"]["speedup_ratio"], swing["high"]["speedup_ratio"])
-    ]
-    if not swings:
+def _sensitivity(result: Mapping[str, Any]) -> Iterator[Section]:
+    """Yield the section on inputs that vary alone, if there are any."""
+    swings: list[Mapping[str, Any]] = []
+    impossible: list[Mapping[str, Any]] = []
+    for swing in result.get("sensitivity", ()):
+        known = None not in (swing["low"]["speedup_ratio"], swing["high"]["speedup_ratio"])
+        (swings if known else impossible).append(swing)
+    if not swings and not impossible:
         return
     here = 100 * (result["speedup_ratio"] - 1)
-    yield whisker_bars(
+    drawn = whisker_bars(
         [_swing_bar(swing, here) for swing in swings],
         title="Speedup with one input at its low and its high value",
         text="The bar is the speedup. Whiskers show the speedup with one input at its low or high"
         " value.",
         unit="speedup (%)",
     )
+    names = ", ".join(_input(swing) for swing in impossible)
+    yield Section(
+        title="Sensitivity",
+        text=[f"Not drawn, since their low or high value is impossible: {names}."] if names else [],
+        parts=[drawn] if swings else [],
+    )
+
+
+def _input(swing: Mapping[str, Any]) -> str:
+    kernel, parameter = swing["kernel"], swing["parameter"]
+    return f"{kernel}.{parameter}" if kernel else parameter
 
 
 def _swing_bar(swing: Mapping[str, Any], here: float) -> tuple[str, float, float, float, str]:
-    kernel, parameter = swing["kernel"], swing["parameter"]
     low, high = sorted(100 * (swing[side]["speedup_ratio"] - 1) for side in ("low", "high"))
-    name = f"{kernel}.{parameter}" if kernel else parameter
-    return name, here, low, high, f"{low:.1f} to {high:.1f}"
+    return _input(swing), here, low, high, f"{low:.1f} to {high:.1f}"
