@@ -397,7 +397,7 @@ def lose(service: dict[str, Any], lost: int) -> None:
     """Leave `lost` of 1,000 requests without a response."""
     answered = 1_000 - lost
     service |= {"responded": answered, "completed": answered, "timed_out": lost}
-    service["slo"] = {"us": 500.0, "requests": 1_000, "missed": 10 + lost}
+    service["slo"] = {"us": 500.0, "requests": 1_000, "missed": min(10 + lost, 1_000)}
     if not answered:
         service |= dict.fromkeys(("mean_us", "p50_us", "p99_us", "p999_us", "spent_us"))
         service |= {"spent_us": {}, "throughput_rps": 0.0}

@@ -16,6 +16,7 @@ from click.testing import CliRunner
 from rich.console import Console
 
 from accelflow import chip, simulation
+from accelflow.cli import program
 from accelflow.cli.power import power
 from accelflow.errors import InputError
 from accelflow.files import write_whole
@@ -425,6 +426,7 @@ def broken(results: dict[str, Any], path: list[Any], value: Any) -> dict[str, An
 
 
 SERVICE = ["systems", 0, "services", 0]
+LATENCIES = ("mean_us", "p50_us", "p99_us", "p999_us")
 
 
 @pytest.mark.parametrize(
@@ -454,6 +456,23 @@ SERVICE = ["systems", 0, "services", 0]
         ([*SERVICE, "fallbacks", "overflow_full"], 0.5, "fallbacks.overflow_full = 0.5"),
         ([*SERVICE, "accelerator_utilization", "TCP"], None, "accelerator_utilization.TCP = None"),
         ([*SERVICE, "data", "dram_bytes"], -1, "data.dram_bytes = -1: must be finite and not"),
+        ([*SERVICE, "data", "llc_hit_ratio"], 1.5, "data.llc_hit_ratio = 1.5: must be from 0 to 1"),
+        (
+            [*SERVICE, "core_utilization"],
+            7,
+            r"services\[0\].core_utilization = 7: must be from 0 to 1",
+        ),
+        ([*SERVICE, "accelerator_utilization", "TCP"], 2.0, "TCP = 2: must be from 0 to 1"),
+        (
+            [*SERVICE, "slo"],
+            {"us": 1.0, "requests": 4, "missed": 5},
+            r"services\[0\].slo.missed = 5: must be at most slo.requests, which is 4",
+        ),
+        (
+            [*SERVICE, "called"],
+            {"requests": 3, "completed": 4, **dict.fromkeys(LATENCIES)},
+            "called.completed = 4: must be at most called.requests, which is 3",
+        ),
     ],
 )
 def test_wrong_results_are_refused_by_place(
@@ -461,6 +480,20 @@ def test_wrong_results_are_refused_by_place(
 ) -> None:
     with pytest.raises(InputError, match=message):
         Comparison.from_dict(broken(made_up_results, path, value))
+
+
+def test_a_system_without_a_service_is_noted_on_the_page(
+    made_up_results: dict[str, Any], tmp_path: Path
+) -> None:
+    relief = next(row for row in made_up_results["systems"] if row["orchestrator"] == "relief")
+    del relief["services"][0]
+    (tmp_path / "r.json").write_text(json.dumps(made_up_results), encoding="utf-8")
+    arguments = ["report", str(tmp_path / "r.json"), "--out", str(tmp_path / "page.html")]
+    done = CliRunner().invoke(program, arguments)
+    assert done.exit_code == 0, done.output
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert page.count("has no results of") == 1
+    assert "RELIEF has no results of CPost: its means are over the other services." in page
 
 
 def test_results_may_say_what_moved_their_data(made_up_results: dict[str, Any]) -> None:

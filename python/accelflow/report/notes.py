@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from accelflow.parameters import CUSTOM, SIZES
@@ -29,11 +29,12 @@ _STATED_ERROR: Final = re.compile(r"relative standard error of ([0-9.e-]+)")
 def notes_of(comparison: Comparison, *, by_service: bool, starred: bool = True) -> list[str]:
     """Return the notes to print below a table of results.
 
-    They are about uncertain costs, saturated systems, fallbacks and more. `by_service` adds notes
-    for a table with a row for each service. Without `starred`, the table does not mark saturated
-    systems by a star, and the notes that explain the star are left out.
+    They are about missing results, uncertain costs, saturated systems, fallbacks and more.
+    `by_service` adds notes for a table with a row for each service. Without `starred`, the table
+    does not mark saturated systems by a star, and the notes that explain the star are left out.
     """
-    notes = [*_of_costs(comparison), *(_of_tails(comparison) if by_service else [])]
+    notes = [*_of_missing(comparison), *_of_costs(comparison)]
+    notes += _of_tails(comparison) if by_service else []
     notes += [*_of_rare(comparison), *_of_precision(comparison)]
     notes += [*_of_rates(comparison), *arrival_notes(comparison)]
     notes += [*unanswered_notes(comparison, marked=starred), *_of_slos(comparison)]
@@ -52,6 +53,17 @@ def notes_of(comparison: Comparison, *, by_service: bool, starred: bool = True) 
             notes.append(f"Fallbacks of {system.label} by reason: {', '.join(counts)}.")
     notes += _of_absent(comparison)
     return notes
+
+
+def _of_missing(comparison: Comparison) -> Iterator[str]:
+    """Yield a note for each system without results of services that others have."""
+    for system in comparison.systems:
+        missing = [name for name in comparison.service_names if system.service(name) is None]
+        if missing:
+            yield (
+                f"{system.label} has no results of {names_text(missing)}: its means are over the"
+                " other services."
+            )
 
 
 def _of_saturated(comparison: Comparison, *, by_service: bool) -> list[str]:

@@ -22,6 +22,9 @@ _JSON_TYPES: Final[Mapping[type, str]] = {
     str: "a string",
 }
 
+#: The largest share that is read: a mean of shares of 1 over several seeds is rounded.
+_MOST_SHARE: Final = 1 + 1e-9
+
 
 class Interval(NamedTuple):
     """A 95 % confidence interval of a result over several seeds, from `low` to `high`.
@@ -111,6 +114,21 @@ class Reader:
     def number_or_none(self, key: str) -> float | None:
         """Return the value of `key`, a finite number that is not negative; None if it is null."""
         return None if self.value.get(key, 0) is None else self.number(key)
+
+    def share(self, key: str) -> float:
+        """Return the value of `key`, a number from 0 to 1. Raises InputError otherwise."""
+        value = self.number(key)
+        if value > _MOST_SHARE:
+            raise refused(f"{self.place}.{key}", value, "must be from 0 to 1")
+        return value
+
+    def text(self, key: str) -> str:
+        """Return the value of `key`, a string. Raises InputError otherwise."""
+        return self.get(key, str)
+
+    def flag(self, key: str) -> bool:
+        """Return the value of `key`, true or false. Raises InputError otherwise."""
+        return self.get(key, bool)
 
     def count(self, key: str) -> int:
         """Return the value of `key`, a whole number that is not negative.

@@ -17,6 +17,7 @@ from accelflow.report.adjusted import isolates_tenants, own_overloads
 from accelflow.report.called import Called, read_called
 from accelflow.report.named import Named
 from accelflow.report.own_arrivals import check_loads
+from accelflow.report.possible import check_possible
 from accelflow.report.reader import Interval, Reader, reject_repeats
 from accelflow.report.use import ServerUse
 from accelflow.report.views import Viewed, installed
@@ -396,8 +397,8 @@ class Comparison(Viewed, Named[SystemResult]):
     def from_dict(cls, source: Mapping[str, Any]) -> Comparison:
         """Return the comparison that `source` holds: the parsed JSON of a results file.
 
-        Raises InputError for a value that is missing or wrong; the message names its place. Keys
-        outside of the schema are ignored, but stay in the comparison's attribute `source`.
+        Raises InputError for a missing, wrong or impossible value; the message names its place.
+        Keys outside of the schema are ignored, but stay in the attribute `source`.
         """
         root = Reader(source, "results")
         schema = root.get("schema", str)
@@ -538,7 +539,7 @@ def _read_system(reader: Reader, known: Sequence[str], source: Mapping[str, Any]
     orchestrator = one_of(f"{reader.place}.orchestrator", reader.get("orchestrator", str), known)
     services = tuple(_read_service(item) for item in reader.items("services"))
     reject_repeats([result.service for result in services], f"{reader.place}.services", "service")
-    chip = reader.optional("chip", None, _read_text)
+    chip = reader.optional("chip", None, Reader.text)
     if isolates_tenants(source, chip, [result.service for result in services]):
         services = own_overloads(services)
     return SystemResult(
@@ -550,17 +551,15 @@ def _read_system(reader: Reader, known: Sequence[str], source: Mapping[str, Any]
     )
 
 
-def _read_text(reader: Reader, key: str) -> str | None:
-    return reader.get(key, str)
-
-
-def _read_flag(reader: Reader, key: str) -> bool:
-    return reader.get(key, bool)
+def _read_moved(data: Reader, key: str) -> float | None:
+    """Read a figure on moved data, of which one is a share."""
+    is_share = key == "llc_hit_ratio" and data.holds(key)
+    return data.share(key) if is_share else data.number_or_none(key)
 
 
 def _read_service(reader: Reader) -> ServiceResult:
     slo, retries = reader.inner_if_any("slo"), reader.inner_if_any("retries")
-    return ServiceResult(
+    found = ServiceResult(
         service=reader.get("service", str),
         offered_rps=reader.number_or_none("offered_rps"),
         completed=reader.count("completed"),
@@ -569,13 +568,13 @@ def _read_service(reader: Reader) -> ServiceResult:
         p99_us=reader.number_or_none("p99_us"),
         p999_us=reader.number_or_none("p999_us"),
         throughput_rps=reader.number_or_none("throughput_rps"),
-        core_utilization=reader.number("core_utilization"),
-        accelerator_utilization=reader.each("accelerator_utilization", Reader.number),
+        core_utilization=reader.share("core_utilization"),
+        accelerator_utilization=reader.each("accelerator_utilization", Reader.share),
         fallbacks=reader.each("fallbacks", Reader.count),
         saturated=reader.get_or_none("saturated", str),
         dispatcher_instructions_mean=reader.number_or_none("dispatcher_instructions_mean"),
         spent_us=reader.each_if_any("spent_us", Reader.number),
-        data=reader.each("data", Reader.number_or_none) if reader.has("data") else None,
+        data=reader.each("data", _read_moved) if reader.has("data") else None,
         slo_us=slo.optional("us", None, Reader.number_or_none),
         slo_requests=slo.optional("requests", 0, Reader.count),
         slo_missed=slo.optional("missed", 0, Reader.count),
@@ -590,10 +589,12 @@ def _read_service(reader: Reader) -> ServiceResult:
         called=read_called(Reader(reader.mapping("called"), f"{reader.place}.called"))
         if reader.value.get("called") is not None
         else None,
-        manager_utilization=reader.optional("manager_utilization", 0.0, Reader.number),
-        dma_utilization=reader.optional("dma_utilization", 0.0, Reader.number),
-        accelerator_denied=reader.each_if_any("accelerator_denied", Reader.number),
+        manager_utilization=reader.optional("manager_utilization", 0.0, Reader.share),
+        dma_utilization=reader.optional("dma_utilization", 0.0, Reader.share),
+        accelerator_denied=reader.each_if_any("accelerator_denied", Reader.share),
         responded=reader.optional("responded", 0, Reader.count),
         operations_per_request=reader.optional("operations_per_request", 0.0, Reader.number),
-        idle_unanswered=slo.optional("idle_unanswered", False, _read_flag),
+        idle_unanswered=slo.optional("idle_unanswered", False, Reader.flag),
     )
+    check_possible(reader)
+    return found
