@@ -13,7 +13,7 @@ from accelflow.accelerometer.decisions import Found, Goal, decide, parse_goal, s
 from accelflow.accelerometer.files import Question, Slo, read_question
 from accelflow.accelerometer.fleet import plan, read_fleet
 from accelflow.accelerometer.service import Kernel, Queue, Service
-from accelflow.cli.deciding import decision_text
+from accelflow.cli.deciding import decision_text, fleet_text
 from accelflow.reports.decisions import shown_limit
 from offloads import EXAMPLES, FEED1, INFERENCE, command, refusal
 
@@ -437,6 +437,26 @@ def test_fleet_saves_what_its_services_do() -> None:
     assert whole["kilowatts"]["after"] == pytest.approx(after * 0.415 * 1.1)
     per_server = 12_000 / 4 + 300 / 4 + 0.415 * 1.1 * 8_766 * 0.08
     assert whole["money_per_year"]["after"] == pytest.approx(after * per_server)
+
+
+def test_servers_to_buy_are_whole() -> None:
+    lines = command(str(EXAMPLES / "fleet.toml")).stdout.splitlines()
+    cells = {line.split()[0]: line.split()[3:6] for line in lines[1:4]}
+    # 20,000 / 1.09056 = 18,339.07 servers, and 8,000 / 1.25193 = 6,390.13.
+    assert cells == {
+        "feed": ["20,000", "18,340", "1,660"],
+        "cache": ["8,000", "6,391", "1,609"],
+        "fleet": ["28,000", "24,731", "3,269"],
+    }
+
+
+def test_a_whole_number_of_servers_is_not_rounded_up() -> None:
+    fleet = read_fleet(EXAMPLES / "fleet.toml")
+    result = plan(replace(fleet, members=fleet.members[:1]))
+    for of in (result["services"][0], result["fleet"]):
+        of["servers"] |= {"after": 8_000 / 1.6 + 1e-8, "saved": 15_000 - 1e-8}
+    (_, row, *_) = fleet_text(fleet, result)
+    assert row.split()[3:6] == ["20,000", "5,000", "15,000"]
 
 
 def test_service_that_would_be_slower_keeps_its_servers() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 from accelflow.accelerometer.decisions import Found, Goal
 from accelflow.accelerometer.files import Slo
 from accelflow.accelerometer.fleet import Fleet
-from accelflow.reports.decisions import shown_limit
+from accelflow.reports.decisions import in_whole_servers, shown_limit
 
 
 def _gain(ratio: float | None, width: int = 10) -> str:
@@ -144,7 +144,9 @@ def fleet_text(fleet: Fleet, result: Mapping[str, Any]) -> Iterator[str]:
     """Yield the lines of text on a fleet's servers, power and money.
 
     After a header, each line has a number without and with the accelerators, and the saving.
+    Servers are whole numbers, rounded up.
     """
+    result = in_whole_servers(result)
     rows = [*result["services"], {"name": "fleet", **result["fleet"]}]
     width = max(len(row["name"]) for row in rows) + 2
     yield f"{'':{width}}{'speedup':>10}{'servers':>12}{'after':>12}{'saved':>12}{'5 % to 95 %':>24}"

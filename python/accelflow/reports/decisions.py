@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from typing import Any, Final
@@ -10,7 +11,7 @@ from accelflow.page import Column, Figure, Page, Section, Table, repeated
 from accelflow.page.document import Cell
 from accelflow.reports.common import settings_table, whisker_bars
 
-__all__ = ["decided", "decision_section", "fleet_page", "shown_limit"]
+__all__ = ["decided", "decision_section", "fleet_page", "in_whole_servers", "shown_limit"]
 
 #: The column names of a fleet's needs, by the key of the need in the result.
 _NEEDS: Final = {"servers": "Servers", "kilowatts": "Kilowatts", "money_per_year": "Money a year"}
@@ -136,12 +137,47 @@ def _gain_bar(row: Mapping[str, Any]) -> tuple[str, float, float, float, str]:
     return row["name"], value, low, high, f"{value:.2f}"
 
 
+def in_whole_servers(result: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the result of a fleet with its servers as whole numbers, as they are bought.
+
+    The servers of each service are rounded up, those of the fleet are their sums, and what is saved
+    is the difference. `result` has the schema ``accelflow.accelerometer-fleet/1``.
+    """
+    services = [row | {"servers": _whole(row["servers"])} for row in result["services"]]
+    fleet = result["fleet"]
+    whole = _whole(fleet["servers"])
+    for name in ("before", "after", "saved"):
+        whole[name] = sum(row["servers"][name] for row in services)
+    return {**result, "services": services, "fleet": {**fleet, "servers": whole}}
+
+
+def _whole(of: Mapping[str, Any]) -> dict[str, Any]:
+    def saved(servers: float | None) -> int | None:
+        return None if servers is None else _up(of["before"]) - _up(of["before"] - servers)
+
+    return {
+        "before": _up(of["before"]),
+        "after": _up(of["after"]),
+        "saved": _up(of["before"]) - _up(of["after"]),
+        "saved_p5": saved(of["saved_p5"]),
+        "saved_p95": saved(of["saved_p95"]),
+    }
+
+
+def _up(servers: float) -> int:
+    nearest = round(servers)
+    # A whole number that the last digits of a division miss is not one server more.
+    return nearest if math.isclose(servers, nearest, rel_tol=1e-9) else math.ceil(servers)
+
+
 def fleet_page(result: Mapping[str, Any], settings: Mapping[str, Any], command: str | None) -> Page:
     """Return the page of a fleet's servers, power and money before and after offloading.
 
     `result` has the schema ``accelflow.accelerometer-fleet/1``, and `settings` the inputs by name.
-    `command` is the command that repeats the result, or None.
+    Servers are shown as whole numbers, rounded up. `command` is the command that repeats the
+    result, or None.
     """
+    result = in_whole_servers(result)
     rows = [*result["services"], {"name": "fleet", **result["fleet"]}]
     whole = result["fleet"]
     shown = [name for name in _NEEDS if whole[name]["before"] > 0]
