@@ -145,6 +145,40 @@ def test_a_study_warns_of_a_table_that_is_longer_than_its_simulations(tmp_path: 
     assert study.at({"config.core.count": 8}, 1).arrivals == "poisson"
 
 
+def test_a_study_warns_of_a_table_of_the_defaults_as_services_use_it(tmp_path: Path) -> None:
+    place = tmp_path / "study.toml"
+    place.write_text(
+        'schema = "accelflow.study/1"\n[scenario]\nworkload = "shop.toml"\nrequests = 500\n'
+        'orchestrators = ["ideal"]\n[axes]\n"config.core.count" = [8, 16]\n'
+    )
+    # 400 requests until the last rate, which then holds on.
+    common = '[defaults]\narrivals = { process = "rates", rates = [[0, 400], [1e6, 200]] }\n'
+
+    def warned(*services: str) -> list[str]:
+        text = Path(written(tmp_path, *services)).read_text(encoding="utf-8")
+        text = text.replace("[[services]]", f"{common}[[services]]", 1)
+        (tmp_path / "shop.toml").write_text(text)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", WorkloadWarning)
+            studies.read_study(place).at({"config.core.count": 8}, 1)
+        return [str(each.message).partition("shop.toml: ")[2] for each in caught]
+
+    assert warned("", "") == []
+    # Requests are in proportion to rates: A has 333, and B, of which the table has 800, has 667.
+    of_a, of_b = warned("", "rate_rps = 600")
+    assert of_a.startswith("defaults: a simulation begins at from_us = 0 of the table of rates")
+    assert of_b.startswith("B: a simulation begins at from_us = 0 of the table of rates")
+    assert "the table's mean, scaled by 2, is 600 requests per second" in of_b
+    assert "its highest rate, 800, begins at from_us = 0" in of_b
+    # A has 667 of 400 requests, and B 333 of 200.
+    assert warned("", "rate_rps = 150") == []
+    common = common.replace("400", "800").replace("200", "400")
+    (told,) = warned("", "")
+    assert told.startswith("defaults: ")
+    assert "the table's mean is 600 requests per second" in told
+    assert warned('rate_rps = 9\narrivals = { process = "poisson" }') == []
+
+
 @pytest.mark.parametrize(
     ("change", "says"),
     [

@@ -7,7 +7,7 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from functools import cache
+from functools import cache, partial
 from os import PathLike
 from pathlib import Path
 from typing import Any, Final
@@ -292,12 +292,20 @@ class Study:
             elif name != "chip":
                 values[name] = value
         values["config"] = config
-        if is_file(values.get("workload")):
-            path = self.folder / values["workload"]
-            values["workload"] = load_workload(path)
-            if values.get("arrivals") is None:
-                warn_of_rates(path, values["workload"], values.get("requests", Scenario.requests))
-        return Scenario(**values)
+        if not is_file(values.get("workload")):
+            return Scenario(**values)
+        path = self.folder / values["workload"]
+        values["workload"] = load_workload(path)
+        scenario = Scenario(**values)
+        if scenario.arrivals is None:
+            warn_of_rates(path, values["workload"], partial(_requests_at, scenario))
+        return scenario
+
+
+def _requests_at(scenario: Scenario, rate_rps: float) -> float:
+    """Return how many requests a service with this mean rate has."""
+    share = rate_rps / scenario.mean_rate_rps if scenario.counts_by_rate else 1.0
+    return scenario.requests * share
 
 
 def _place(chip: object, folder: Path) -> str:
