@@ -128,7 +128,12 @@ def test_traces_that_cores_execute_are_no_application_logic(
     results: dict[str, Any], used: dict[str, float], fallen: dict[str, int], resource: str
 ) -> None:
     for service in of_system(results, "accelflow"):
-        service |= {"responded": 1_000, "accelerator_utilization": used, "fallbacks": fallen}
+        service |= {
+            "responded": 1_000,
+            "completed": 900,
+            "accelerator_utilization": used,
+            "fallbacks": fallen,
+        }
     system = Comparison.from_dict(results)["accelflow"]
     for result in (system, next(iter(system.values()))):
         bound = binding_of(result)
@@ -220,11 +225,15 @@ def test_a_full_queue_is_that_of_one_server(results: dict[str, Any]) -> None:
         f"TCP on the server of {first}, whose full queue turns away 6 % of its operations"
     )
     # RELIEF: 100 of 2,000 operations on the idle server of the others, and none of 19,000.
-    counts = {"responded": 0, "timed_out": 0, "operations_per_request": 19.0}
+    counts = {"responded": 0, "completed": 0, "timed_out": 0, "operations_per_request": 19.0}
     for service in of_system(results, "relief"):
         service.update(counts, fallbacks={"enqueue_denied": 0})
-    of_system(results, "relief")[0] |= {"responded": 1_000}
-    of_system(results, "relief")[1] |= {"responded": 100, "fallbacks": {"overflow_full": 100}}
+    of_system(results, "relief")[0] |= {"responded": 1_000, "completed": 900}
+    of_system(results, "relief")[1] |= {
+        "responded": 100,
+        "completed": 90,
+        "fallbacks": {"overflow_full": 100},
+    }
     bound = binding_of(Comparison.from_dict(results)["relief"])
     assert bound is not None
     assert bound.sentence == (
@@ -238,7 +247,12 @@ def test_refusals_by_reliefs_only_queue_are_not_those_of_an_accelerator(
 ) -> None:
     results["placement"] = "colocated"
     for service in of_system(results, "relief"):
-        service |= {"responded": 900, "timed_out": 100, "operations_per_request": 19.0}
+        service |= {
+            "responded": 900,
+            "completed": 800,
+            "timed_out": 100,
+            "operations_per_request": 19.0,
+        }
         service["accelerator_denied"] = {"TCP": 0.0, "Cmp": 0.65}
         service["accelerator_utilization"] = {"TCP": 0.4, "Cmp": 0.02}
         service["fallbacks"] = {"enqueue_denied": 30, "overflow_full": 100, "timed_out": 500}

@@ -469,6 +469,11 @@ LATENCIES = ("mean_us", "p50_us", "p99_us", "p999_us")
             r"services\[0\].slo.missed = 5: must be at most slo.requests, which is 4",
         ),
         (
+            [*SERVICE, "responded"],
+            179_999,
+            "completed = 180000: must be at most responded, which is 179999",
+        ),
+        (
             [*SERVICE, "called"],
             {"requests": 3, "completed": 4, **dict.fromkeys(LATENCIES)},
             "called.completed = 4: must be at most called.requests, which is 3",

@@ -13,6 +13,7 @@ __all__ = ["check_possible"]
 
 #: Counts of a service, each with one that it is a part of.
 _PARTS: Final = (
+    ("completed", "responded"),
     ("errors", "responded"),
     ("deadlines_missed", "deadlines"),
     ("slo.missed", "slo.requests"),
