@@ -1,6 +1,7 @@
 """Traces in the ensemble from Python: handles, waiting, awaiting, callbacks, limits, threads."""
 
 import asyncio
+import gc
 import subprocess
 import sys
 import threading
@@ -170,6 +171,42 @@ def test_all_callbacks_run_in_order_and_all_awaits_end(monkeypatch: pytest.Monke
     assert asyncio.run(several()) == ["ComposePost"] * 3
     assert last.wait(10)
     assert seen == [0, 1, 2]
+
+
+def test_cancelled_awaits_leave_nothing_behind() -> None:
+    opened = threading.Event()
+
+    def futures() -> int:
+        gc.collect()
+        return sum(isinstance(each, asyncio.Future) for each in gc.get_objects())
+
+    async def give_up(handle: Handle) -> None:
+        awaiting = asyncio.ensure_future(method(handle))
+        await asyncio.sleep(0)
+        awaiting.cancel()
+        await asyncio.wait([awaiting])
+        assert awaiting.cancelled()
+
+    async def method(handle: Handle) -> str:
+        return (await handle).arrivals[0].texts["method"]
+
+    async def many() -> str:
+        with Ensemble() as ensemble:
+            # Holds the worker that ends the second run.
+            ensemble.enqueue("T1", REQUEST).on_done(lambda _: opened.wait(10))
+            handle = ensemble.enqueue("T1", REQUEST)
+            await give_up(handle)
+            before = futures()
+            for _ in range(50):
+                await give_up(handle)
+            assert futures() == before
+            assert not handle.done()
+            stays = asyncio.ensure_future(method(handle))
+            await asyncio.sleep(0)
+            opened.set()
+            return await asyncio.wait_for(stays, 10)
+
+    assert asyncio.run(many()) == "ComposePost"
 
 
 def test_a_tenant_runs_no_more_traces_than_its_limit() -> None:
@@ -368,7 +405,9 @@ left.set()
 """
 
 FORKED = """
+import asyncio
 import os
+import threading
 from accelflow import TraceError
 from accelflow.trace import Ensemble, demo_request, enqueue_trace
 
@@ -377,10 +416,32 @@ assert enqueue_trace("T1", request).wait().arrivals
 own = Ensemble()
 ended = own.enqueue("T1", request)
 ended.wait()
+opened = threading.Event()
+# Holds the worker that ends the run.
+own.enqueue("T1", request).on_done(lambda _: opened.wait(10))
+running = own.enqueue("T1", request)
+
+async def until_end(handle):
+    return await handle
+
+async def begin(handle):
+    try:
+        await asyncio.wait_for(until_end(handle), 0.01)
+    except TimeoutError:
+        return
+    raise AssertionError
+
+asyncio.run(begin(running))
 child = os.fork()
 if child == 0:
     assert enqueue_trace("T1", request).wait().arrivals
     assert ended.wait().arrivals
+    try:
+        asyncio.run(until_end(running))
+    except TraceError as error:
+        assert error.reason == "forked", error
+    else:
+        os._exit(2)
     try:
         own.enqueue("T1", request)
     except TraceError as error:
@@ -390,6 +451,8 @@ if child == 0:
         os._exit(7)
     os._exit(1)
 assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+opened.set()
+assert asyncio.run(until_end(running)).arrivals
 assert own.enqueue("T1", request).wait().arrivals
 assert enqueue_trace("T1", request).wait().arrivals
 """

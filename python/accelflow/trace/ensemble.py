@@ -10,6 +10,8 @@ Messages use the demonstration connection of :func:`accelflow.trace.run_trace`.
 
 import asyncio
 import atexit
+import contextlib
+import functools
 import os
 import threading
 import weakref
@@ -51,6 +53,9 @@ class Handle:
     def __init__(self, handle: _native.TraceHandle) -> None:
         """Wrap a native handle, as :meth:`Ensemble.enqueue` and :func:`enqueue_trace` do."""
         self._handle = handle
+        self._awaits: dict[asyncio.Future[None], None] = {}
+        #: The process in which the end of the run ends the awaits.
+        self._told_in: int | None = None
 
     def done(self) -> bool:
         """Return whether the run has ended."""
@@ -95,21 +100,35 @@ class Handle:
         Any number of coroutines may wait, one after another or at the same time. Raises TraceError
         if the run failed.
         """
-        loop = asyncio.get_running_loop()
-        ended: asyncio.Future[None] = loop.create_future()
+        if self.done():
+            return self.wait(0.0)
+        ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._awaits[ended] = None
+        try:
+            # One callback for all awaits, since only the end of the run removes it.
+            if self._told_in != os.getpid():
+                self._handle.on_done(functools.partial(_tell, self._awaits))
+                self._told_in = os.getpid()
+            # If the run ends after this check, the callback finds the await.
+            if not self.done():
+                yield from ended.__await__()
+        finally:
+            del self._awaits[ended]
+        return self.wait(0.0)
 
-        def end() -> None:
-            if not ended.done():
-                ended.set_result(None)
 
-        def tell() -> None:
-            # Nobody waits any more once the loop is closed.
-            if not loop.is_closed():
-                loop.call_soon_threadsafe(end)
+def _tell(awaits: Mapping[asyncio.Future[None], None]) -> None:
+    """End the `awaits` of a run that has ended."""
+    for ended in list(awaits):
+        # Nobody waits any more once the loop is closed.
+        with contextlib.suppress(RuntimeError):
+            ended.get_loop().call_soon_threadsafe(_end, ended)
 
-        self._handle.on_done(tell)
-        yield from ended.__await__()
-        return self._handle.wait(0.0)
+
+def _end(ended: asyncio.Future[None]) -> None:
+    """End an await, unless it was cancelled."""
+    if not ended.done():
+        ended.set_result(None)
 
 
 @dataclass(frozen=True, kw_only=True)
