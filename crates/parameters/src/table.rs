@@ -210,8 +210,8 @@ impl<C> Table<C> {
     /// In a correct table, every key occurs once. Every default is allowed and has a source, and
     /// `config` has the defaults. The error for a value that is not allowed states the key. When a
     /// field is set to its smallest or largest allowed value, reading the field returns this value,
-    /// and no other field changes, except for constants. The choices of a parameter have distinct numbers and names, and
-    /// each is found by its name.
+    /// and no other field changes, except for constants. The choices of a parameter have distinct
+    /// numbers and names, and each is found by its name.
     pub fn faults(&self, config: impl Fn() -> C) -> Vec<String> {
         let mut faults = Vec::new();
         let mut keys = BTreeSet::new();

@@ -111,8 +111,8 @@ fn json_of(value: &Bound<'_, PyAny>, floats: Floats) -> PyResult<Vec<u8>> {
     text.map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
-/// Converts a Python object to JSON text like [`from_python`], with texts for NaN and infinities of Thrift. If
-/// there are any, `check` has to find them where the interface has a `double`.
+/// Converts a Python object to JSON text like [`from_python`], with texts for NaN and infinities of
+/// Thrift. If there are any, `check` has to find them where the interface has a `double`.
 pub(crate) fn json_for_thrift<E>(
     value: &Bound<'_, PyAny>,
     check: impl FnOnce(&Value<'_, '_>) -> Result<(), E>,

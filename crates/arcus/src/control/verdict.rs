@@ -149,8 +149,8 @@ impl FlowStatus {
     ///
     /// If the rate is promised in a percentage of periods, these are [`Periods::missed`]. Otherwise
     /// the periods have length `period`; with 0, none is missed, since nothing is due in no time.
-    /// Shortfalls add up until the flow makes up for them. A sum up to the size of the flow's largest message is no miss: a message
-    /// of this size may be under way.
+    /// Shortfalls add up until the flow makes up for them. A sum up to the size of the flow's
+    /// largest message is no miss: a message of this size may be under way.
     pub fn missed_periods(&self, run: &RunResult, number: usize, period: Time) -> u64 {
         let Some(slo) = self.slo_gbit_per_s() else {
             return 0;

@@ -497,13 +497,14 @@ impl Swing {
 /// from 90 % to 110 % of its value, alpha to at most 1, and n to at most all possible offloads.
 ///
 /// The result leaves out inputs that are not given, infinite or derived from others, and inputs of
-/// 0 that are not in `uncertain`. The offloads of a kernel that rides on another are derived: they are those of
-/// the kernel that carries it, and change with them. The hosts of a queue that kernels share are
-/// one input, of the first of these kernels, whichever of them is in `uncertain`. As in [`sample`],
-/// the last of several distributions of one input counts. If alpha, C, n, C_b and sizes are all given (in
-/// Accelerometer's symbols), alpha is derived from the others; if alpha is in `uncertain`, C_b is
-/// derived instead. C, beta, and C_b without sizes vary only if they are in `uncertain`: C has an
-/// effect only as n / C, beta determines the unit of C_b, and C_b without sizes has no effect.
+/// 0 that are not in `uncertain`. The offloads of a kernel that rides on another are derived: they
+/// are those of the kernel that carries it, and change with them. The hosts of a queue that kernels
+/// share are one input, of the first of these kernels, whichever of them is in `uncertain`. As in
+/// [`sample`], the last of several distributions of one input counts. If alpha, C, n, C_b and sizes
+/// are all given (in Accelerometer's symbols), alpha is derived from the others; if alpha is in
+/// `uncertain`, C_b is derived instead. C, beta, and C_b without sizes vary only if they are in
+/// `uncertain`: C has an effect only as n / C, beta determines the unit of C_b, and C_b without
+/// sizes has no effect.
 pub fn tornado(scenario: &Scenario, uncertain: &[Uncertain], around: f64) -> Vec<Swing> {
     let mut swings = Vec::new();
     for (number, kernel) in scenario.kernels.iter().enumerate() {

@@ -118,8 +118,8 @@ pub struct ChainCosts {
 }
 
 /// Measures the overhead of offloads to chains of 1 to `longest` accelerators, which do nothing.
-/// Returns one element for each length, none if `longest` is 0. The first usable core makes the offloads (it is the host), and the accelerators' worker threads
-/// are on the second.
+/// Returns one element for each length, none if `longest` is 0. The first usable core makes the
+/// offloads (it is the host), and the accelerators' worker threads are on the second.
 ///
 /// # Errors
 /// [`MeasureError`] for an option of 0, for a process that may use only one core, if a run fails,

@@ -139,7 +139,8 @@ impl Accounts {
         }
     }
 
-    /// Adds the time of an operation on an idle element. Returns the queue of the tenant that it is accounted to.
+    /// Adds the time of an operation on an idle element. Returns the queue of the tenant that it is
+    /// accounted to.
     pub(super) fn spend(&mut self, job: JobId, time: Time) -> Option<usize> {
         let index = self.of(job)?;
         let account = &mut self.accounts[index];
