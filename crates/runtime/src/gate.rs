@@ -36,6 +36,8 @@ struct Inner<S> {
 pub(crate) struct Seat {
     woken: Condvar,
     queued: AtomicBool,
+    /// The thread does something else between two waits, so that others pass it over.
+    away: AtomicBool,
     ended: AtomicBool,
 }
 
@@ -72,7 +74,8 @@ impl<S> Gate<S> {
     }
 
     /// Like [`Gate::pass`]. A thread with a `seat` keeps its place in the queue when it has not
-    /// passed, until [`Gate::leave`]; its wait also ends at [`Gate::end`].
+    /// passed, until [`Gate::leave`]. Until it waits again, the threads behind it pass it over. Its
+    /// wait also ends at [`Gate::end`].
     pub(crate) fn pass_from<T>(
         &self,
         seat: Option<&Arc<Seat>>,
@@ -81,15 +84,18 @@ impl<S> Gate<S> {
     ) -> Option<T> {
         let mut inner = self.lock();
         let mut me = seat.cloned();
+        if let Some(me) = &me {
+            me.away.store(false, Ordering::Relaxed);
+        }
         loop {
             let ended = |me: &Arc<Seat>| me.ended.load(Ordering::Relaxed);
             if me.as_ref().is_some_and(ended) {
                 return None;
             }
             let mut wake = until;
-            let first = match (&me, inner.queue.front()) {
+            let first = match (&me, inner.waiting().next()) {
                 (_, None) => true,
-                (Some(me), Some(front)) => Arc::ptr_eq(me, front),
+                (Some(me), Some(first)) => Arc::ptr_eq(me, first),
                 (None, Some(_)) => false,
             };
             if first {
@@ -103,8 +109,9 @@ impl<S> Gate<S> {
             }
             let now = Instant::now();
             if until.is_some_and(|until| until <= now) {
-                if seat.is_none() {
-                    inner.leave(me.as_ref());
+                match seat {
+                    Some(seat) => inner.give_way(seat),
+                    None => inner.leave(me.as_ref()),
                 }
                 return None;
             }
@@ -150,7 +157,7 @@ impl<S> Gate<S> {
 
     /// The number of threads that wait at the gate.
     pub fn waiting(&self) -> usize {
-        self.lock().queue.len()
+        self.lock().waiting().count()
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner<S>> {
@@ -159,6 +166,18 @@ impl<S> Gate<S> {
 }
 
 impl<S> Inner<S> {
+    /// The threads that wait, in order.
+    fn waiting(&self) -> impl Iterator<Item = &Arc<Seat>> {
+        let waits = |seat: &&Arc<Seat>| !seat.away.load(Ordering::Relaxed);
+        self.queue.iter().filter(waits)
+    }
+
+    /// Lets the others pass over `seat`, and wakes the first of them.
+    fn give_way(&self, seat: &Seat) {
+        seat.away.store(true, Ordering::Relaxed);
+        self.wake();
+    }
+
     /// Removes a thread from the queue, and wakes the first.
     fn leave(&mut self, me: Option<&Arc<Seat>>) {
         if let Some(me) = me
@@ -170,7 +189,7 @@ impl<S> Inner<S> {
     }
 
     fn wake(&self) {
-        if let Some(first) = self.queue.front() {
+        if let Some(first) = self.waiting().next() {
             first.woken.notify_one();
         }
     }

@@ -85,7 +85,8 @@ impl TraceLimit {
         self.gate.change(|running| running.peak)
     }
 
-    /// The number of threads that wait to start a trace.
+    /// The number of threads that wait to start a trace, without those between two waits of a
+    /// [`TraceTurn`].
     pub fn waiting(&self) -> usize {
         self.gate.waiting()
     }
@@ -114,7 +115,8 @@ fn begin(
 
 /// A place in the queue of traces that wait for a [`TraceLimit`]. Its thread can wait several times
 /// without losing the place, and other threads can end the waits. The first wait takes the place,
-/// and dropping this value gives it up.
+/// and dropping this value gives it up. Between two waits, the traces behind it pass it over, so
+/// that what its thread does then cannot hold them up.
 #[derive(Debug)]
 pub struct TraceTurn {
     gate: Arc<Gate<Running>>,
@@ -122,8 +124,8 @@ pub struct TraceTurn {
 }
 
 impl TraceTurn {
-    /// Waits like [`TraceLimit::begin`]. At the time `until`, the place in the queue is kept for the
-    /// next wait.
+    /// Waits like [`TraceLimit::begin`]. At the time `until`, the place in the queue is kept for
+    /// the next wait.
     ///
     /// # Errors
     /// [`TenantBusy`] if the tenant is still at its limit at the time `until`, and at once after

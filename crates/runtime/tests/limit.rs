@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use accelflow_runtime::{TenantBusy, TraceLimit};
+use accelflow_runtime::{RunningTrace, TenantBusy, TraceLimit};
 use proptest::prelude::*;
 
 use crate::common::waits::eventually;
@@ -44,6 +44,12 @@ fn runs_beyond_the_limit_are_refused_or_wait_in_order() {
 fn a_turn_keeps_its_place_between_waits_and_ends_when_told() {
     let limit = &TraceLimit::new(1);
     let busy = TenantBusy { most: 1 };
+    let order = Mutex::new(Vec::new());
+    // The next trace begins only after this one has its place in the order.
+    let came = |name, trace| {
+        order.lock().expect("short").push(name);
+        drop::<RunningTrace>(trace);
+    };
     let first = limit.begin(None).expect("nobody runs");
     let (turn, other) = (limit.turn(), limit.turn());
     // Neither waits yet.
@@ -51,26 +57,48 @@ fn a_turn_keeps_its_place_between_waits_and_ends_when_told() {
     std::thread::scope(|scope| {
         let soon = Some(Instant::now() + Duration::from_millis(20));
         assert_eq!(turn.begin(soon).map(drop), Err(busy));
-        let behind = scope.spawn(|| limit.begin(None).map(drop));
-        await_waiting(limit, 2);
+        let behind = scope.spawn(|| limit.begin(None).map(|trace| came("behind", trace)));
+        await_waiting(limit, 1);
         let ended = scope.spawn(|| other.begin(None).map(drop));
-        await_waiting(limit, 3);
+        await_waiting(limit, 2);
         other.end();
         assert_eq!(ended.join().expect("no panic"), Err(busy));
         // It left the queue by that.
-        assert_eq!(limit.waiting(), 2);
+        assert_eq!(limit.waiting(), 1);
+        let again = scope.spawn(|| turn.begin(None).map(|trace| came("turn", trace)));
+        await_waiting(limit, 2);
         drop(first);
-        // The place is free, and only the turn may take it.
-        let mine = turn.begin(None).expect("its place was kept");
-        assert!(!behind.is_finished());
-        drop(mine);
-        assert_eq!(behind.join().expect("no panic"), Ok(()));
+        for each in [behind, again] {
+            assert_eq!(each.join().expect("no panic"), Ok(()));
+        }
     });
+    assert_eq!(order.into_inner().expect("free"), ["turn", "behind"]);
     assert_eq!((limit.waiting(), limit.peak()), (0, 1));
     // A turn can be used again.
     drop(turn.begin(None).expect("nobody runs"));
     turn.end();
     assert_eq!(turn.begin(None).map(drop), Err(busy));
+}
+
+#[test]
+fn a_turn_between_waits_holds_up_nobody() {
+    let limit = &TraceLimit::new(1);
+    let now = || Some(Instant::now());
+    let first = limit.begin(None).expect("nobody runs");
+    let turn = limit.turn();
+    let soon = Some(Instant::now() + Duration::from_millis(20));
+    turn.begin(soon).map(drop).expect_err("one runs");
+    drop(first);
+    // Also on the turn's own thread, which could not wait for itself.
+    drop(limit.begin(now()).expect("the turn does not wait"));
+    std::thread::scope(|scope| {
+        let first = limit.begin(now()).expect("nobody runs");
+        let behind = scope.spawn(|| limit.begin(None).map(drop));
+        await_waiting(limit, 1);
+        drop(first);
+        assert_eq!(behind.join().expect("no panic"), Ok(()));
+    });
+    drop(turn.begin(now()).expect("nobody runs"));
 }
 
 #[test]

@@ -1,8 +1,9 @@
 //! What a client says of a call that it has attempted before, and calls that wait for their tenant.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::net::{SocketAddr, TcpListener};
 use std::rc::Rc;
+use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -143,16 +144,18 @@ fn a_call_that_is_cancelled_in_a_pause_may_have_been_executed() {
 }
 
 /// A call that a tenant's limit lets begin.
-type Limited<'c> = Box<dyn Fn(&CallOptions) -> Result<Vec<u8>, CallError> + Send + Sync + 'c>;
+type Limited = Arc<dyn Fn(&CallOptions) -> Result<Vec<u8>, CallError> + Send + Sync>;
 
 /// Calls of clients that need no service, since they wait for the tenant's other calls.
-fn with_limited_calls(test: impl Fn(&Limited<'_>)) {
+fn with_limited_calls(test: impl Fn(&Limited)) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = listener.local_addr().expect("bound");
     let client = thrift_client(address, config(Duration::from_millis(1)));
-    test(&(Box::new(|options: &CallOptions| client.call_with("add", ADD, options)) as Limited<'_>));
+    let call = move |options: &CallOptions| client.call_with("add", ADD, options);
+    test(&(Arc::new(call) as Limited));
     let client = grpc_client(address, None, config(Duration::from_millis(1)));
-    test(&(Box::new(|options: &CallOptions| client.call_with("Add", GRPC_ADD, options)) as _));
+    let call = move |options: &CallOptions| client.call_with("Add", GRPC_ADD, options);
+    test(&(Arc::new(call) as Limited));
 }
 
 #[test]
@@ -224,6 +227,49 @@ fn calls_that_wait_for_their_tenant_make_checks() {
         });
         assert_eq!(busy.expect_err("one runs").reason(), "tenant_busy");
         assert!(Instant::now() >= soon);
+    });
+}
+
+#[test]
+fn checks_can_make_calls_of_the_same_tenant() {
+    with_limited_calls(|call| {
+        let limit = TraceLimit::new(1);
+        let carried = Carried::new(Terms::default(), Some(limit.clone()));
+        let running = Cell::new(limit.begin(None).ok());
+        let cancel = Cancel::new();
+        let options = CallOptions {
+            cancel: Some(cancel.clone()),
+            ..CallOptions::default()
+        };
+        let ends = Rc::new(RefCell::new(Vec::new()));
+        let check = {
+            let (call, ends, within) = (call.clone(), ends.clone(), Cell::new(false));
+            move || {
+                assert!(!within.replace(true), "a check within a check");
+                match ends.borrow().len() {
+                    0 => {}
+                    // The second call of the check has a place: the one that waits gives way.
+                    1 => drop(running.take()),
+                    _ => cancel.cancel(),
+                }
+                if !cancel.is_cancelled() {
+                    let soon = Instant::now() + Duration::from_millis(200);
+                    let ended = with_deadline(soon, || call(&CallOptions::default()));
+                    let ended = ended.expect_err("nobody answers").reason();
+                    ends.borrow_mut().push(ended);
+                }
+                within.set(false);
+            }
+        };
+        let until = Instant::now() + LONG;
+        let ended = with_carried(Some(&carried), || {
+            checking(Rc::new(check), || with_deadline(until, || call(&options)))
+        });
+        assert_eq!(ended.expect_err("the third check").reason(), "cancelled");
+        let ends = ends.take();
+        assert_eq!((ends.len(), ends[0]), (2, "tenant_busy"));
+        assert_ne!(ends[1], "tenant_busy");
+        assert_eq!((limit.running(), limit.peak()), (0, 1));
     });
 }
 

@@ -134,22 +134,28 @@ thread_local! {
 /// To end the call, `check` calls [`Cancel::cancel`] on the handle in the call's
 /// [`CallOptions`](super::CallOptions). This function is for threads that must look for signals or
 /// other events while they wait. `check` is not called during TLS handshakes of Thrift and HTTP
-/// clients.
+/// clients. It may make client calls, during whose waits it is not called. While `check` runs, the
+/// tenant's other calls, and those that `check` makes, pass over a call that waits for its tenant,
+/// which keeps its place.
 pub fn checking<T>(check: Rc<dyn Fn()>, work: impl FnOnce() -> T) -> T {
-    struct Restore(Option<Rc<dyn Fn()>>);
-    impl Drop for Restore {
-        fn drop(&mut self) {
-            CHECK.set(self.0.take());
-        }
-    }
     let _restore = Restore(CHECK.replace(Some(check)));
     work()
 }
 
+/// The guard of a change of this thread's check, which holds the check from before.
+struct Restore(Option<Rc<dyn Fn()>>);
+
+impl Drop for Restore {
+    fn drop(&mut self) {
+        CHECK.set(self.0.take());
+    }
+}
+
 /// Makes the check of [`checking`], if this thread has one.
 pub(super) fn check() {
-    let check = CHECK.with_borrow(Clone::clone);
-    if let Some(check) = check {
+    // A call that the check makes would otherwise check again within the check, and so on.
+    let made = Restore(CHECK.take());
+    if let Some(check) = &made.0 {
         check();
     }
 }
@@ -247,7 +253,7 @@ pub(super) fn begin_call(
     let Some(limit) = current_limit() else {
         return Ok(None);
     };
-    // The call keeps its turn during checks.
+    // The call keeps its turn during checks, and lets others, such as a call of the check, pass.
     let turn = Arc::new(limit.turn());
     let _watch = cancel.map(|cancel| cancel.watch(turn.clone()));
     loop {
