@@ -220,9 +220,16 @@ fn calls_that_wait_for_their_tenant_make_checks() {
         });
         assert_eq!(ended.expect_err("the third check").reason(), "cancelled");
         assert_eq!((checks.get(), limit.waiting()), (3, 0));
-        // Checks do not prolong the wait.
-        let soon = Instant::now() + Duration::from_millis(80);
-        let busy = checking(Rc::new(|| {}), || {
+        // The deadline passes within the first check, which is the last.
+        let soon = Instant::now() + Duration::from_millis(200);
+        let lasting = {
+            let made = Cell::new(false);
+            move || {
+                assert!(!made.replace(true), "a check after the deadline");
+                std::thread::sleep(soon.saturating_duration_since(Instant::now()));
+            }
+        };
+        let busy = checking(Rc::new(lasting), || {
             with_deadline(soon, || limited(&CallOptions::default()))
         });
         assert_eq!(busy.expect_err("one runs").reason(), "tenant_busy");
