@@ -188,12 +188,11 @@ impl ProfileFile {
             let refusal = Refusal::new(format!("profiles: {field}"), text(field), allowed);
             PlanError::of(Vec::new(), refusal)
         };
-        if value.get("schema").and_then(Value::as_str) != Some(PROFILES_SCHEMA) {
-            return Err(refuse("schema", format!("must be {PROFILES_SCHEMA}")));
-        }
-        if value.get("version").and_then(Value::as_str) != Some(version) {
-            let again = "run `accelflow arcus profile` again";
-            return Err(refuse("version", format!("must be {version}: {again}")));
+        for (field, required) in [("schema", PROFILES_SCHEMA), ("version", version)] {
+            if value.get(field).and_then(Value::as_str) != Some(required) {
+                let again = "run `accelflow arcus profile` again";
+                return Err(refuse(field, format!("must be {required}: {again}")));
+            }
         }
         serde_json::from_value(value.clone())
             .map_err(|error| PlanError::of(Vec::new(), format!("profiles: {error}")))
