@@ -184,6 +184,17 @@ def test_profiles_are_stored_and_read_back(tmp_path: Path) -> None:
         arcus.read_profiles(file)
 
 
+def test_profiles_of_another_format_are_to_be_made_again(tmp_path: Path) -> None:
+    file = tmp_path / "profiles.json"
+    file.write_text('{"schema": "accelflow.arcus.profiles/2"}')
+    with pytest.raises(InputError) as it:
+        arcus.read_profiles(file)
+    assert str(it.value) == (
+        f"{file}: schema = 'accelflow.arcus.profiles/2': must be accelflow.arcus.profiles/3: run "
+        "`accelflow arcus profile` again"
+    )
+
+
 def test_tenants_that_come_after_the_sweep_need_no_simulation(tmp_path: Path) -> None:
     platform = tmp_path / "platform.toml"
     platform.write_text("accelerators = ['ipsec']\n")

@@ -144,5 +144,7 @@ def test_measurements_with_another_meaning_of_their_costs_are_refused(
             assert not isinstance(kernel.setup_cycles, Range)
             assert kernel.setup_cycles == pytest.approx(1_600)
             continue
-        with pytest.raises(InputError, match=r"measured/2.*must be .*measured/3, the output of"):
+        with pytest.raises(
+            InputError, match=r"measured/2.*must be .*measured/3: run `accel.* again"
+        ):
             accelerometer.read(path)

@@ -233,13 +233,18 @@ def with_schema(
 ) -> dict[str, Any]:
     """Return `tree`, read from the JSON file at `place`, if its ``schema`` is one of `schemas`.
 
-    `made_by` names the command that writes such files, for the message. Raises InputError if `tree`
-    is not an object with one of `schemas`.
+    `made_by` names the command that writes such files, for the message, which for a file of another
+    version says to run the command again. Raises InputError if `tree` is not an object with one of
+    `schemas`.
     """
     schemas = list(schemas)
     schema = tree.get("schema", LEFT_OUT) if isinstance(tree, dict) else LEFT_OUT
     if not isinstance(tree, dict) or schema not in schemas:
         allowed = f"must be {' or '.join(schemas)}"
+        formats = {each.rpartition("/")[0] for each in schemas}
+        if made_by and isinstance(schema, str) and schema.rpartition("/")[0] in formats:
+            # Not a similar name: the contents differ, too.
+            raise refused(f"{fspath(place)}: schema", schema, f"{allowed}: run `{made_by}` again")
         allowed += f", the output of `{made_by}`" if made_by else ""
         raise refused(f"{fspath(place)}: schema", schema, allowed, schemas)
     return tree
