@@ -17,12 +17,12 @@ use http::Request;
 use tokio::runtime::{self, Runtime};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::LocalSet;
-use tokio::time::{interval, sleep_until, timeout};
+use tokio::time::{interval, timeout};
 
 use super::account::Account;
 use super::builtin;
 use super::gateway::Gateway;
-use super::stream::Streams;
+use super::stream::{Streams, until};
 use crate::config::Config;
 use crate::memory::room::Room;
 use crate::observe::ledger::Ledger;
@@ -375,14 +375,6 @@ impl Driver<'_> {
             self.leave(Close::Idle);
         }
         Ok(())
-    }
-}
-
-/// Waits until `end`; `None` waits for ever.
-pub(super) async fn until(end: Option<Instant>) {
-    match end {
-        Some(end) => sleep_until(end.into()).await,
-        None => std::future::pending().await,
     }
 }
 

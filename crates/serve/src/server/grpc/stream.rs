@@ -145,6 +145,14 @@ pub(super) fn late() -> Status {
     Status::new(Code::DeadlineExceeded, "deadline", why)
 }
 
+/// Waits until `end`; `None` waits for ever.
+pub(super) async fn until(end: Option<Instant>) {
+    match end {
+        Some(end) => sleep_until(end.into()).await,
+        None => std::future::pending().await,
+    }
+}
+
 /// The status of a request that takes too long to arrive.
 pub(super) fn slow() -> Status {
     let why = "the request was not complete in time";
@@ -292,12 +300,6 @@ impl Streams {
         let abandoned = Arc::new(AtomicBool::new(false));
         // Marks the request as abandoned also if the connection ends first.
         let _abandon = AbandonOnDrop(abandoned.clone());
-        let expired = async {
-            match deadline {
-                Some(deadline) => sleep_until(deadline.into()).await,
-                None => std::future::pending().await,
-            }
-        };
         let errors_to_caller = self.shared.config.errors_to_caller;
         let (caller, status) = errors_to_caller.then(StatusCaller::new).unzip();
         let failed = async {
@@ -314,7 +316,7 @@ impl Streams {
         tokio::select! {
             biased;
             _ = poll_fn(|cx| respond.poll_reset(cx)) => End::Reset,
-            () = expired => End::Status(late()),
+            () = until(deadline) => End::Status(late()),
             status = failed => End::Status(status),
             done = work => match done {
                 // A handler on the connection's thread keeps it from noticing in time.

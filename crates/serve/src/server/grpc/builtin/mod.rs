@@ -17,9 +17,8 @@ use h2::server::SendResponse;
 use http::Request;
 
 use self::exchange::{Exchange, Stop};
-use super::connection::until;
 use super::head::{check_is_grpc, timeout};
-use super::stream::{Counting, Streams, late};
+use super::stream::{Counting, Streams, late, until};
 
 /// A method of a standard service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
