@@ -357,12 +357,12 @@ GOOD = {"class": "open", "text": "Nobody knows."}
             {**GOOD, "class": "guess"},
             "x: class = 'guess': must be contradiction, definition, not_printed or open",
         ),
-        ({"class": "open"}, "x: text is left out: must be given, since the class is open"),
+        ({"class": "open"}, "x: text is left out: must be given, since class = 'open'"),
         ({**GOOD, "text": " "}, "x: text = ' ': must be a sentence"),
         ({**GOOD, "input": "z"}, "x: key = 'input': must be one of class, text"),
         (
             {**GOOD, "class": "not_printed"},
-            "x: input is left out: must be given, since the class is not_printed",
+            "x: input is left out: must be given, since class = 'not_printed'",
         ),
         ({**GOOD, "choices": "all"}, "x: choices = 'all': must be a list of names"),
         (
@@ -379,7 +379,7 @@ GOOD = {"class": "open", "text": "Nobody knows."}
         ),
         (
             {**GOOD, "class": "contradiction"},
-            "x: proofs is left out: must be given, since the class is contradiction",
+            "x: proofs is left out: must be given, since class = 'contradiction'",
         ),
         ({**GOOD, "proofs": "all"}, "x: proofs = 'all': must be a list of names"),
         ({**GOOD, "proofs": ["none"]}, "x: proofs or implied: proof = 'none': must be"),

@@ -282,7 +282,7 @@ def systems_in_python(
         place = f"policies[{like!r}]"
         if like not in known:
             raise refused("policies key", like, known=[like for like, _ in _native.system_names()])
-        found += [_ordered(known[like], source, place) for source in _several(given)]
+        found += [_ordered(known[like], source, at) for at, source in _several(given, place)]
     found += [
         _orchestrated(source, f"orchestrators[{i}]") for i, source in enumerate(orchestrators)
     ]
@@ -293,10 +293,10 @@ def systems_in_python(
     return found
 
 
-def _several(given: Any) -> Iterable[Any]:
-    """Return the policies in `given`, which is single or a list of them."""
+def _several(given: Any, place: str) -> Iterable[tuple[str, Any]]:
+    """Return the policies in `given`, which is single or a list of them, with their places."""
     single = isinstance(given, QueuePolicy) or callable(given) or not isinstance(given, Iterable)
-    return [given] if single else given
+    return [(place, given)] if single else [(f"{place}[{i}]", each) for i, each in enumerate(given)]
 
 
 def _ordered(like: str, source: QueuePolicySource, place: str) -> System:

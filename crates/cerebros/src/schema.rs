@@ -348,8 +348,9 @@ impl TypeSchema {
         check_fields(&message.fields, &self.types, "message")
     }
 
-    /// The size of the type schema: an 8-byte word for each field, nested fields included, and for
-    /// each type of a container's elements, keys or values. A list of integers has 2 words.
+    /// The size of the type schema, in words of 8 bytes. Each field has a word, also the fields of
+    /// nested types. So has each type of the elements, keys or values of a container: a list of
+    /// integers has 2 words.
     pub fn type_bytes(&self) -> Bytes {
         Bytes(8 * self.types.iter().map(Type::rows).sum::<u64>())
     }

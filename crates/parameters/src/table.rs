@@ -41,9 +41,9 @@ impl<C> Table<C> {
 
     /// Adds a second spelling for the parameter keys that end in one of `members`, so that a file
     /// can have a section for each member. If `group` is `accelerator` and a member is `TCP`, the
-    /// key `pes.TCP` may also be written `accelerator.TCP.pes`. The last member, such as `own`, is
-    /// for all members that are not listed: the error for a key with an unlisted member, such as
-    /// `pes.Hash`, proposes the key of the last member, `pes.own`.
+    /// key `pes.TCP` may also be written `accelerator.TCP.pes`. A key with another member,
+    /// such as `pes.Hash`, is an error, which proposes the key of the last member, such as
+    /// `pes.own`: the last member is for all that are not listed.
     #[must_use]
     pub const fn with_members(
         self,

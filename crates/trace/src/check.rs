@@ -15,13 +15,13 @@ use crate::{Accel, Transform};
 pub enum CheckError {
     /// The name of the trace is not a valid name. Holds the name.
     #[error(
-        "trace name = '{0}': must be 1 to {MAX_NAME_CHARS} letters, digits, '_', '+' or '-', starting with a letter"
+        "trace name = '{0}': must be 1 to {MAX_NAME_CHARS} ASCII letters, digits, '_', '+' or '-', starting with a letter"
     )]
     Name(String),
     /// A tail names a trace that cannot exist, since the name is not valid for a trace. Holds the
     /// name.
     #[error(
-        "tail = '{0}': must be a trace name of 1 to {MAX_NAME_CHARS} letters, digits, '_', '+' or '-', starting with a letter"
+        "tail = '{0}': must be a trace name of 1 to {MAX_NAME_CHARS} ASCII letters, digits, '_', '+' or '-', starting with a letter"
     )]
     TailName(String),
     /// The trace has no nodes.

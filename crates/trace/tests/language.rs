@@ -389,7 +389,9 @@ fn a_full_predicate_table_is_reported_with_the_trace() {
     let error = library.link().unwrap_err().to_string();
     assert!(
         error.contains("'t16'")
-            && error.contains("distinct conditions of one trace memory: must be at most 16"),
+            && error.contains(
+                "different conditions of all traces in the trace memory: must be at most 16"
+            ),
         "{error}"
     );
 }

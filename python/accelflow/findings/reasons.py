@@ -170,13 +170,13 @@ def _check_keys(content: Mapping[str, Any], kind: str, place: str) -> None:
     allowed = (*_COMMON, *keys)
     for key in content:
         if key not in allowed:
-            rule = f"must be one of {', '.join(allowed)}, as the class is {kind}"
+            rule = f"must be one of {', '.join(allowed)}, since class = '{kind}'"
             raise refused(f"{place}: key", key, rule, allowed)
     needed = ["text", *(key for key, must in keys.items() if must)]
     needed += ["proofs"] if kind == "contradiction" else []
     for key in needed:
         if key not in content:
-            raise refused(f"{place}: {key}", LEFT_OUT, f"must be given, since the class is {kind}")
+            raise refused(f"{place}: {key}", LEFT_OUT, f"must be given, since class = '{kind}'")
 
 
 def _text(content: Mapping[str, Any], key: str, place: str) -> str:

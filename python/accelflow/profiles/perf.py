@@ -49,9 +49,10 @@ def parse(lines: Iterable[str], place: str, asked: str | None = None) -> Weighed
     event to weigh by. A name with modifiers (``cycles:ppp``) is that event alone. A name without
     modifiers (``cycles``) is that event, or the sum of its variants with modifiers if the profile
     has no event of just this name. If `asked` is None, a profile of one event is weighed by this
-    event or the sum of its variants, and a profile of cycles and instructions by cycles. `place`,
-    the file's name, begins error messages. Raises InputError for a line that is not part of a
-    sample, for an unknown event, and, if `asked` is None, for other profiles of several events.
+    event or the sum of its variants, and a profile of cycles and instructions is weighed by
+    cycles. `place`, the file's name, begins error messages. Raises InputError for a line that is
+    not part of a sample, for an unknown event, and, if `asked` is None, for other profiles of
+    several events.
     """
     stacks: dict[str, Counter[Stack]] = {}
     unweighed = set[str]()

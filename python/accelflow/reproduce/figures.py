@@ -156,7 +156,7 @@ def _difference(first: Figure, second: Figure, replications: int) -> Estimate | 
 def too_little(row: Row, cells: Cells) -> str:
     """Return why the figure of `row` cannot be judged, such as too few samples; else an empty text.
 
-    The row is not a statement about a trend.
+    `row` must have figures, so it must not be a statement about a trend.
     """
     measured = zip(_measures(row), places_of(row), strict=False)
     found = [_too_little(measure, cells[place]) for measure, place in measured]

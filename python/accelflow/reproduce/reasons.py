@@ -84,7 +84,7 @@ def _check(reason: Reason, place: str, row: str) -> None:
         return
     for named_proof in named:
         if named_proof.kind == IMPLIED or not named_proof.found().rules_out:
-            allowed = "must be a proof that rules a figure out, since the class is 'contradiction'"
+            allowed = "must be a proof that rules a figure out, since class = 'contradiction'"
             raise refused(f"{place}: proofs", named_proof.name, allowed)
     if row and not any(row in named_proof.rows for named_proof in named):
         allowed = f"must include a proof about {row}, the figure in question"

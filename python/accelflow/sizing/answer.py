@@ -94,7 +94,7 @@ def size(
     systems all lack a closed form. Raises AccelflowError if a simulation fails.
     """
     if not simulate and all(overheads(plan, system) is None for system in plan.systems):
-        allowed = "must have a system with a closed form, or the plan must be simulated"
+        allowed = "must include a system with a closed form, unless the plan is simulated"
         raise refused("systems", list(plan.systems), allowed)
     recording = recording_of(plan)
     needed = demands(plan, recording)

@@ -104,4 +104,5 @@ def _names(found: Iterable[Task]) -> list[str]:
 
 
 def _told(values: _Values, reason: str) -> str:
-    return f"point ({', '.join(f'{name} = {value}' for name, value in values.items())}): {reason}"
+    point = ", ".join(f"{name} = {value}" for name, value in values.items())
+    return reason if reason.startswith(f"{point}: ") else f"point ({point}): {reason}"

@@ -36,7 +36,9 @@ pub enum PredicateError {
     #[error("stack depth of the condition = {0}: must be at most {MAX_STACK}")]
     TooDeep(usize),
     /// The traces of one memory have more than [`MAX_PREDICATES`] distinct conditions.
-    #[error("distinct conditions of one trace memory: must be at most {MAX_PREDICATES}")]
+    #[error(
+        "different conditions of all traces in the trace memory: must be at most {MAX_PREDICATES}"
+    )]
     TooManyPredicates,
     /// The conditions of one memory read more than [`MAX_FIELDS`] distinct payload values.
     #[error("distinct fields in the conditions of one trace memory: must be at most {MAX_FIELDS}")]
