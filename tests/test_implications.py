@@ -357,7 +357,7 @@ GOOD = {"class": "open", "text": "Nobody knows."}
             {**GOOD, "class": "guess"},
             "x: class = 'guess': must be contradiction, definition, not_printed or open",
         ),
-        ({"class": "open"}, "x: text is left out: must be given, since class = 'open'"),
+        ({"class": "open"}, "x: text is left out: must be given"),
         ({**GOOD, "text": " "}, "x: text = ' ': must be a sentence"),
         ({**GOOD, "input": "z"}, "x: key = 'input': must be one of class, text"),
         (

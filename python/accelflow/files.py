@@ -80,7 +80,7 @@ def why(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     if isinstance(error, UnicodeDecodeError):
-        return f"not UTF-8 text: byte {error.start} is 0x{error.object[error.start]:02x}"
+        return f"not UTF-8 text: byte {error.start} (from 0) is 0x{error.object[error.start]:02x}"
     return str(error)
 
 

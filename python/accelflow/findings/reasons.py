@@ -176,7 +176,8 @@ def _check_keys(content: Mapping[str, Any], kind: str, place: str) -> None:
     needed += ["proofs"] if kind == "contradiction" else []
     for key in needed:
         if key not in content:
-            raise refused(f"{place}: {key}", LEFT_OUT, f"must be given, since class = '{kind}'")
+            since = "" if key == "text" else f", since class = '{kind}'"
+            raise refused(f"{place}: {key}", LEFT_OUT, f"must be given{since}")
 
 
 def _text(content: Mapping[str, Any], key: str, place: str) -> str:

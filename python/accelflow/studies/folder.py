@@ -81,6 +81,8 @@ class Folder:
     def add(self, keys: Sequence[str], table: pa.Table) -> None:
         """Write `table`, the results of the simulations `keys`, to a new file of the folder.
 
+        Its rows, one for each system and service, or one if the simulation failed, have the
+        simulation's key in the column ``key``.
         The file appears when it is complete. Raises AccelflowError if it cannot be written.
         """
         name = keys[0] if len(keys) == 1 else f"{keys[0]}-{len(keys)}"

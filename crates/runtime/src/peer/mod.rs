@@ -1,4 +1,5 @@
-//! Peers: the other ends of a trace's connections, which answer the requests of the trace.
+//! The interface to peers, the other ends of a trace's connections: services over real connections, or
+//! a replacement in this process ([`LoopbackPeer`]).
 
 mod answers;
 mod error;

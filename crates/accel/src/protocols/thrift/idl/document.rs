@@ -1,4 +1,4 @@
-//! The declarations in the text of a Thrift interface.
+//! Types for the declarations of a Thrift interface, which the parser makes from its text.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
