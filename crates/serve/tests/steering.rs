@@ -190,7 +190,7 @@ fn a_function_map_remembers_something() {
     });
     server.set_config(bad);
     let refused = server.start(([127, 0, 0, 1], 0).into()).expect_err("none");
-    let why = "function_map_depth = 0: must be a whole number from 1 to 2147483647 messages";
+    let why = "function_map_depth = 0: must be a whole number from 1 to 2147483647 functions";
     assert_eq!(refused.to_string(), why);
 }
 
