@@ -258,7 +258,7 @@ def test_a_system_without_a_closed_form_is_named_or_refused(tmp_path: Path):
     said = " ".join(terminal.text(found).split())
     assert "No answer for cohort, which has no closed form: leave out --quick" in said
     assert "Cohort has no closed form" in size_page(found, [], None).answer
-    with pytest.raises(InputError, match=r"systems = \['cohort'\]: must have a system with a cl"):
+    with pytest.raises(InputError, match=r"systems = \['cohort'\]: must include a system with"):
         sizing.size(plan(systems=("cohort",)), simulate=False)
 
 
