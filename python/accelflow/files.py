@@ -80,7 +80,8 @@ def why(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     if isinstance(error, UnicodeDecodeError):
-        return f"not UTF-8 text: byte {error.start} (from 0) is 0x{error.object[error.start]:02x}"
+        value = error.object[error.start]
+        return f"not UTF-8 text: the byte at offset {error.start} is 0x{value:02x}"
     return str(error)
 
 

@@ -29,7 +29,7 @@ class TimeLimit:
     """
 
     def __init__(self, seconds: float | None = None) -> None:
-        """Start the clock. Raises InputError unless `seconds` is None or from 0.1 s to 366 days."""
+        """Start the clock. Raises InputError for a limit below 0.1 s or above 366 days."""
         number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
         if seconds is not None and not (number and _LEAST_S <= seconds <= _MOST_S):
             raise refused(
@@ -67,7 +67,7 @@ class TimeLimit:
         return report
 
     def __str__(self) -> str:
-        """Return the limit as users write it, such as ``10m``; ``no limit`` if there is none."""
+        """Return the limit in the form of --time-limit, such as ``10m``, or ``no limit``."""
         return "no limit" if math.isinf(self.seconds) else seconds_text(self.seconds)
 
 

@@ -198,8 +198,8 @@ fn overloaded_accelerator_is_an_error() {
     let error = shared(40.0, Selection::All).evaluate().unwrap_err();
     assert_eq!(
         error.to_string(),
-        "compression.queue.utilisation = 1.0000: must be below 1: it follows from the offloads, and \
-         the accelerator cannot keep up with them"
+        "compression.queue.utilisation = 1.0000: must be below 1, computed from the offloads: the \
+         accelerator cannot keep up with them"
     );
 }
 

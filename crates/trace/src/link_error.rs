@@ -66,7 +66,7 @@ pub enum LinkError {
     Kinds(#[from] KindsError),
     /// A part of a trace does not fit its 8-byte word. The compiler splits traces into parts that
     /// fit, so this is the error of a part that was made in another way. Holds the part's name.
-    #[error("part '{0}': must fit an 8-byte word, which has {NIBBLES} nibbles, but is longer")]
+    #[error("size of part '{0}': must be at most {NIBBLES} nibbles, an 8-byte word")]
     PartTooLong(String),
     /// A word in a trace file breaks a rule of the trace language.
     #[error("word '{word}': {error}")]

@@ -116,7 +116,7 @@ fn a_part_made_by_hand_that_is_longer_than_a_word_is_refused_by_its_name() {
     let error = link(vec![part("short", 16), part("long", 17)]).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "part 'long': must fit an 8-byte word, which has 16 nibbles, but is longer"
+        "size of part 'long': must be at most 16 nibbles, an 8-byte word"
     );
 }
 

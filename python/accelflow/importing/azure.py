@@ -75,13 +75,13 @@ class Functions(Protocol):
         """Return the length of the trace in minutes."""
 
     def duration_ms(self, function: str, kind: str) -> float | None:
-        """Return the median or mean duration of `function` in ms; None if there is none.
+        """Return the median or mean duration of `function` in ms, or None without durations.
 
         `kind` is one of :data:`DURATIONS`.
         """
 
     def p99_ms(self, function: str) -> float | None:
-        """Return the P99 of the durations of `function` in ms; None if there are none."""
+        """Return the P99 of the durations of `function` in ms, or None if the table has none."""
 
 
 def import_azure(paths: Sequence[Path], report: Report, options: Options) -> Imported:

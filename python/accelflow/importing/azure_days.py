@@ -184,7 +184,7 @@ class Days:
         return self._length
 
     def duration_ms(self, function: str, kind: str) -> float | None:
-        """Return the median or mean duration of `function` in ms; None if there is none.
+        """Return the median or mean duration of `function` in ms, or None without durations.
 
         `kind` is one of :data:`accelflow.importing.azure.DURATIONS`.
         """
@@ -192,6 +192,6 @@ class Days:
         return (median if kind == "median" else mean) / weight if weight else None
 
     def p99_ms(self, function: str) -> float | None:
-        """Return the P99 of the durations of `function` in ms; None if there are none."""
+        """Return the P99 of the durations of `function` in ms, or None if the table has none."""
         weight, _, _, p99 = self._durations.get(function, (0.0, 0.0, 0.0, math.nan))
         return None if math.isnan(p99) or not weight else p99 / weight

@@ -121,7 +121,7 @@ class Invocations:
         return max(self._last - self._first, 0) + 1
 
     def duration_ms(self, function: str, kind: str) -> float | None:
-        """Return the median or mean duration of `function` in ms; None if there is none.
+        """Return the median or mean duration of `function` in ms, or None without durations.
 
         `kind` is one of :data:`accelflow.importing.azure.DURATIONS`.
         """
@@ -131,6 +131,6 @@ class Invocations:
         return durations.at(0.5) if kind == "median" else durations.mean
 
     def p99_ms(self, function: str) -> float | None:
-        """Return the P99 of the durations of `function` in ms; None if there are none."""
+        """Return the P99 of the durations of `function` in ms, or None if the table has none."""
         durations = self._durations.get(function)
         return None if durations is None else durations.at(0.99)

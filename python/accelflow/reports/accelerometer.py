@@ -8,6 +8,7 @@ from typing import Any, Final
 from accelflow.page import Column, Figure, Page, Section, Table, repeated
 from accelflow.page.document import Cell
 from accelflow.page.plots import stacked
+from accelflow.report.answered import listed
 from accelflow.reports.common import settings_table, whisker_bars
 from accelflow.reports.decisions import decided, decision_section
 
@@ -35,11 +36,11 @@ def accelerometer_page(
     `result` has the schema ``accelflow.accelerometer/1``. `settings` are the inputs by name.
     `command` is the command that repeats the result, or None. If the result has a ``decision``, the
     page shows its alternatives and the SLO, and if it has a ``simulation``, that beside the
-    equations. `sought` is a sentence that states the value of an
-    input with which a goal is reached, or None.
+    equations. `sought` is a sentence that states the value of an input with which a goal is
+    reached, or None.
     """
     decision = result.get("decision")
-    kernels = " and ".join(row["name"] for row in result["kernels"])
+    kernels = listed([row["name"] for row in result["kernels"]])
     parts = [_table(result), *_intervals(result.get("intervals"))]
     simulation = result.get("simulation")
     return Page(

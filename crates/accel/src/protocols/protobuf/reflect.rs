@@ -20,8 +20,8 @@ impl Schema {
     }
 
     /// Returns the file that declares `symbol`: the full name of a message, enum, value of an enum,
-    /// field, oneof, extension, service or method, with or without a dot in front. `None` if there is
-    /// none.
+    /// field, oneof, extension, service or method, with or without a dot in front. `None` if no
+    /// file declares it.
     pub fn file_of(&self, symbol: &str) -> Option<FileDescriptor> {
         let symbol = full_name(symbol);
         let pool = &self.pool;

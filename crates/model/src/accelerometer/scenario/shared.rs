@@ -64,8 +64,7 @@ fn line_of(name: &str, scenario: &Scenario) -> Result<SharedQueue, Refusal> {
         return Err(Refusal::new(
             "queue.utilisation",
             format!("{load:.4}"),
-            "must be below 1: it follows from the offloads, and the shared accelerator cannot keep up with \
-             them",
+            "must be below 1, computed from the offloads: the shared accelerator cannot keep up with them",
         ));
     };
     let (station, _) = merged(&sharing, scenario, crossing)?;

@@ -252,7 +252,7 @@ impl<'k> Solver<'k> {
         Refusal::new(
             "queue.utilisation",
             format!("{load:.4}"),
-            "must be below 1: it follows from the offloads, and the accelerator cannot keep up with them",
+            "must be below 1, computed from the offloads: the accelerator cannot keep up with them",
         )
     }
 }

@@ -9,7 +9,7 @@ use crate::transport::grpc::code::Code;
 
 /// `grpc.health.v1.HealthCheckRequest`.
 #[derive(Clone, PartialEq, Message)]
-struct Asked {
+struct HealthCheckRequest {
     /// The full name of a service; empty for the server as a whole.
     #[prost(string, tag = "1")]
     service: String,
@@ -17,15 +17,15 @@ struct Asked {
 
 /// `grpc.health.v1.HealthCheckResponse`.
 #[derive(Clone, PartialEq, Message)]
-struct Health {
-    #[prost(enumeration = "State", tag = "1")]
+struct HealthCheckResponse {
+    #[prost(enumeration = "ServingStatus", tag = "1")]
     status: i32,
 }
 
 /// `grpc.health.v1.HealthCheckResponse.ServingStatus`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, prost::Enumeration)]
 #[repr(i32)]
-enum State {
+enum ServingStatus {
     Unknown = 0,
     Serving = 1,
     NotServing = 2,
@@ -34,7 +34,7 @@ enum State {
 
 pub(super) async fn check(exchange: &mut Exchange<'_>) -> Result<(), Stop> {
     let streams = exchange.streams;
-    let asked: Asked = exchange.only().await?;
+    let asked: HealthCheckRequest = exchange.only().await?;
     let _active = Active::begin(streams);
     if !serves(streams, &asked.service) {
         let why = format!("service = '{}': unknown", asked.service.escape_default());
@@ -47,13 +47,13 @@ pub(super) async fn check(exchange: &mut Exchange<'_>) -> Result<(), Stop> {
 /// Tells the health of a service until the client has enough, or the server stops.
 pub(super) async fn watch(exchange: &mut Exchange<'_>) -> Result<(), Stop> {
     let streams = exchange.streams;
-    let asked: Asked = exchange.only().await?;
+    let asked: HealthCheckRequest = exchange.only().await?;
     let known = serves(streams, &asked.service);
     let mut stop = streams.stop.clone();
     let is_stopping = *stop.borrow_and_update();
     let now = match known {
         true => health(is_stopping),
-        false => of(State::ServiceUnknown),
+        false => of(ServingStatus::ServiceUnknown),
     };
     exchange.send(&now).await?;
     if !is_stopping {
@@ -70,15 +70,15 @@ fn serves(streams: &Streams, service: &str) -> bool {
     service.is_empty() || streams.schema.services().any(|known| known == service)
 }
 
-fn health(is_stopping: bool) -> Health {
+fn health(is_stopping: bool) -> HealthCheckResponse {
     of(match is_stopping {
-        true => State::NotServing,
-        false => State::Serving,
+        true => ServingStatus::NotServing,
+        false => ServingStatus::Serving,
     })
 }
 
-fn of(status: State) -> Health {
-    Health {
+fn of(status: ServingStatus) -> HealthCheckResponse {
+    HealthCheckResponse {
         status: status.into(),
     }
 }

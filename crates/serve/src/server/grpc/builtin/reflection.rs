@@ -9,9 +9,9 @@ use super::exchange::{Exchange, Stop};
 use crate::server::grpc::stream::{Active, stopping};
 use crate::transport::grpc::code::Code;
 
-/// `ServerReflectionRequest`, of both packages.
+/// A question, the same message in both packages.
 #[derive(Clone, PartialEq, Message)]
-struct Asked {
+struct ServerReflectionRequest {
     #[prost(string, tag = "1")]
     host: String,
     #[prost(oneof = "Question", tags = "3, 4, 5, 6, 7")]
@@ -28,7 +28,7 @@ enum Question {
     Symbol(String),
     /// The file that declares an extension.
     #[prost(message, tag = "5")]
-    Extension(Extension),
+    Extension(ExtensionRequest),
     /// The field numbers of all extensions of a message.
     #[prost(string, tag = "6")]
     ExtensionNumbers(String),
@@ -37,22 +37,22 @@ enum Question {
     Services(String),
 }
 
-/// `ExtensionRequest`.
+/// An extension, by the message that it extends and its field number.
 #[derive(Clone, PartialEq, Message)]
-struct Extension {
+struct ExtensionRequest {
     #[prost(string, tag = "1")]
     message: String,
     #[prost(int32, tag = "2")]
     number: i32,
 }
 
-/// `ServerReflectionResponse`.
+/// An answer.
 #[derive(Clone, PartialEq, Message)]
-struct Told {
+struct ServerReflectionResponse {
     #[prost(string, tag = "1")]
     host: String,
     #[prost(message, optional, tag = "2")]
-    asked: Option<Asked>,
+    asked: Option<ServerReflectionRequest>,
     #[prost(oneof = "Answer", tags = "4, 5, 6, 7")]
     answer: Option<Answer>,
 }
@@ -60,49 +60,49 @@ struct Told {
 #[derive(Clone, PartialEq, Oneof)]
 enum Answer {
     #[prost(message, tag = "4")]
-    Files(Files),
+    Files(FileDescriptorResponse),
     #[prost(message, tag = "5")]
-    ExtensionNumbers(Numbers),
+    ExtensionNumbers(ExtensionNumberResponse),
     #[prost(message, tag = "6")]
-    Services(Services),
+    Services(ListServiceResponse),
     #[prost(message, tag = "7")]
-    Error(Failure),
+    Error(ErrorResponse),
 }
 
-/// `FileDescriptorResponse`.
+/// Files, as descriptors.
 #[derive(Clone, PartialEq, Message)]
-struct Files {
+struct FileDescriptorResponse {
     /// Encoded `google.protobuf.FileDescriptorProto`s.
     #[prost(bytes = "vec", repeated, tag = "1")]
     files: Vec<Vec<u8>>,
 }
 
-/// `ExtensionNumberResponse`.
+/// The field numbers of a message's extensions.
 #[derive(Clone, PartialEq, Message)]
-struct Numbers {
+struct ExtensionNumberResponse {
     #[prost(string, tag = "1")]
     message: String,
     #[prost(int32, repeated, tag = "2")]
     numbers: Vec<i32>,
 }
 
-/// `ListServiceResponse`.
+/// All services.
 #[derive(Clone, PartialEq, Message)]
-struct Services {
+struct ListServiceResponse {
     #[prost(message, repeated, tag = "1")]
-    services: Vec<Service>,
+    services: Vec<ServiceResponse>,
 }
 
-/// `ServiceResponse`.
+/// A service.
 #[derive(Clone, PartialEq, Message)]
-struct Service {
+struct ServiceResponse {
     #[prost(string, tag = "1")]
     name: String,
 }
 
-/// `ErrorResponse`.
+/// An error of one question; the stream goes on.
 #[derive(Clone, PartialEq, Message)]
-struct Failure {
+struct ErrorResponse {
     /// A status code of gRPC.
     #[prost(int32, tag = "1")]
     code: i32,
@@ -114,13 +114,13 @@ struct Failure {
 pub(super) async fn reflect(exchange: &mut Exchange<'_>) -> Result<(), Stop> {
     let streams = exchange.streams;
     let mut sent = BTreeSet::new();
-    while let Some(asked) = exchange.next::<Asked>().await? {
+    while let Some(asked) = exchange.next::<ServerReflectionRequest>().await? {
         let _active = Active::begin(streams);
         // One response at a time, since each may be as large as the interface.
         let one = exchange.unless_gone(streams.reflecting.acquire()).await?;
         let _one = one.map_err(|_| stopping())?;
         let answer = answer(&streams.schema, asked.question.as_ref(), &mut sent);
-        let told = Told {
+        let told = ServerReflectionResponse {
             host: asked.host.clone(),
             asked: Some(asked),
             answer: Some(answer),
@@ -135,13 +135,13 @@ fn answer(schema: &Schema, question: Option<&Question>, sent: &mut BTreeSet<Stri
     let found = match question {
         Some(Question::File(name)) => (schema.file_named(name), format!("file '{name}'")),
         Some(Question::Symbol(name)) => (schema.file_of(name), format!("symbol '{name}'")),
-        Some(Question::Extension(Extension { message, number })) => (
+        Some(Question::Extension(ExtensionRequest { message, number })) => (
             schema.file_of_extension(message, *number),
             format!("extension {number} of '{message}'"),
         ),
         Some(Question::ExtensionNumbers(message)) => {
             return match schema.extension_numbers(message) {
-                Some(numbers) => Answer::ExtensionNumbers(Numbers {
+                Some(numbers) => Answer::ExtensionNumbers(ExtensionNumberResponse {
                     message: message.clone(),
                     numbers,
                 }),
@@ -149,8 +149,8 @@ fn answer(schema: &Schema, question: Option<&Question>, sent: &mut BTreeSet<Stri
             };
         }
         Some(Question::Services(_)) => {
-            let services = schema.services().map(|name| Service { name });
-            return Answer::Services(Services {
+            let services = schema.services().map(|name| ServiceResponse { name });
+            return Answer::Services(ListServiceResponse {
                 services: services.collect(),
             });
         }
@@ -173,13 +173,13 @@ fn answer(schema: &Schema, question: Option<&Question>, sent: &mut BTreeSet<Stri
                     }
                 }
             }
-            Answer::Files(Files { files })
+            Answer::Files(FileDescriptorResponse { files })
         }
     }
 }
 
 fn failure(code: Code, message: String) -> Answer {
-    Answer::Error(Failure {
+    Answer::Error(ErrorResponse {
         code: code.number(),
         message,
     })
