@@ -1,11 +1,13 @@
 """Studies and searches on Dask: workers die, hang and differ, and results stay as they are."""
 
+import itertools
 import json
 import logging
 import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -15,6 +17,7 @@ from click.testing import CliRunner
 from accelflow import AccelflowError, InputError, studies
 from accelflow.cli.find import find as find_command
 from accelflow.cli.sweep import sweep as sweep_command
+from accelflow.studies.batches import Batch
 from accelflow.studies.cluster import on_cluster
 from dask_cluster import Dask, wait_for_rows
 
@@ -153,6 +156,31 @@ def test_simulations_that_dask_cancels_end_the_command(
         monkeypatch.setattr("distributed.wait", cancelled)
         with pytest.raises(AccelflowError, match=message):
             studies.sweep(study, tmp_path / "out", runner=runner)
+
+
+def test_a_vain_attempt_to_connect_again_ends_the_command(
+    study_file: Path, tmp_path: Path, dask: Dask, monkeypatch: pytest.MonkeyPatch
+):
+    def in_vain(*_: object, **__: object) -> None:
+        raise OSError("Timed out trying to connect to tcp://192.0.2.1:8786 after 30 s")
+
+    study = studies.read_study(study_file)
+    with on_cluster(dask.address) as runner:
+        monkeypatch.setattr("distributed.Client.nthreads", in_vain)
+        with pytest.raises(AccelflowError, match="connection to Dask's scheduler was lost"):
+            studies.sweep(study, tmp_path / "out", runner=runner)
+
+
+def test_errors_of_the_batches_are_no_lost_connection(study_file: Path, tmp_path: Path, dask: Dask):
+    def unreadable(batches: Iterable[Batch]) -> Iterator[Batch]:
+        yield from itertools.islice(batches, 1)
+        raise OSError("disk failed")
+
+    study = studies.read_study(study_file)
+    with on_cluster(dask.address) as run, pytest.raises(OSError, match="disk failed"):
+        studies.sweep(
+            study, tmp_path / "out", runner=lambda batches, limit: run(unreadable(batches), limit)
+        )
 
 
 def test_a_worker_with_other_code_is_refused(study_file: Path, tmp_path: Path, dask: Dask):

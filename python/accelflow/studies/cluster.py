@@ -287,37 +287,42 @@ class _Run:
         Raises AccelflowError if the connection to the scheduler is lost, if Dask cancels the
         simulations, or if a batch fails.
         """
-        lost = (self._distributed.comm.CommClosedError, self._distributed.client.ClosedClientError)
-        try:
-            yield from self._completed(iter(batches), limit)
-        except lost as error:
-            raise AccelflowError(_LOST) from error
-        except CancelledError as error:  # Dask cancels simulations also if it loses its scheduler
-            raise AccelflowError(_LOST if _LOST_REASON in str(error) else _CANCELLED) from error
-
-    def _completed(
-        self, waiting: Iterator[Batch], limit: TimeLimit
-    ) -> Iterator[tuple[Batch, bytes]]:
+        waiting = iter(batches)
         try:
             while True:
                 self._check_interrupt()
-                if self._client.status != "running":
-                    raise AccelflowError(_LOST)
-                for batch in itertools.islice(waiting, self._room()):
+                with self._connected():
+                    room = self._room()
+                for batch in itertools.islice(waiting, room):
                     asked = _Asked(batch, time.monotonic())
                     self._asked[batch.keys[0]] = asked
-                    self._submit(asked, None)
+                    with self._connected():
+                        self._submit(asked, None)
                 if not self._asked or limit.passed:
                     return
-                yield from self._ended()
-                self._look_at_jobs()
-                self._hurry()
+                with self._connected():
+                    yield from self._ended()
+                    self._look_at_jobs()
+                    self._hurry()
         finally:
             with suppress(Exception):  # a lost scheduler has nothing to cancel
                 self._client.cancel(
                     [future for asked in self._asked.values() for future in asked.futures]
                 )
             self._asked.clear()
+
+    @contextmanager
+    def _connected(self) -> Iterator[None]:
+        """Raise AccelflowError if the scheduler is lost or Dask cancels simulations."""
+        try:
+            if self._client.status != "running":
+                raise AccelflowError(_LOST)
+            yield
+        except CancelledError as error:  # Dask cancels simulations also if it loses its scheduler
+            raise AccelflowError(_LOST if _LOST_REASON in str(error) else _CANCELLED) from error
+        except (OSError, self._distributed.client.ClosedClientError) as error:
+            # A closed connection and a vain attempt to connect again are OSErrors.
+            raise AccelflowError(_LOST) from error
 
     def _room(self) -> int:
         threads: int = sum(self._client.nthreads().values())
