@@ -221,17 +221,16 @@ fn older_versions_and_plain_text_are_refused() {
     let mut old = certificate.connect(&running, &[&rustls::version::TLS12]);
     let error = old.write_all(b"x").expect_err("no TLS 1.2");
     assert!(error.to_string().contains("ProtocolVersion"), "{error}");
+    // The errors are logged in this order only if the first has been.
+    let refused = r#"accelflow_connections_total{end="handshake"}"#;
+    await_count(&running, refused, 1);
     let mut plain = connect(&running);
     let bytes = frame("add", Protocol::Binary, 1, r#"{"a":1,"b":1}"#);
     plain.write_all(&bytes).expect("the server reads");
     let mut rest = Vec::new();
     let _ = plain.read_to_end(&mut rest);
     assert!(rest.len() < 10 && !rest.starts_with(&[0]), "{rest:?}");
-    await_count(
-        &running,
-        r#"accelflow_connections_total{end="handshake"}"#,
-        2,
-    );
+    await_count(&running, refused, 2);
     let log = log.lock().expect("no panic").clone();
     assert_eq!(log.len(), 2, "{log:?}");
     for ((code, by_client, text), why) in log.iter().zip(["incompatible", "corrupt message"]) {
