@@ -3,8 +3,8 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-/// Runs `turns` turns of a loop. It is not inlined, since a turn can take longer in one copy of the loop
-/// than in another.
+/// Runs `turns` turns of a loop. It is not inlined, since a turn can take longer in one copy of the
+/// loop than in another.
 #[inline(never)]
 pub(crate) fn spin(turns: u64) {
     let mut state = 1_u64;

@@ -1,5 +1,5 @@
-//! How long this simulator takes for the 3.7 ms that the log of RELIEF's release simulates with gem5:
-//! Canny once, alone, under RELIEF. Prints a line of JSON.
+//! How long this simulator takes for the 3.7 ms that the log of RELIEF's release simulates with
+//! gem5: Canny once, alone, under RELIEF. Prints a line of JSON.
 
 use std::hint::black_box;
 use std::time::Instant;

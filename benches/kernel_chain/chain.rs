@@ -10,8 +10,8 @@ use accelflow_units::Time;
 const STATIONS: usize = 9;
 const MANAGER: usize = STATIONS;
 const CORES: usize = STATIONS + 1;
-/// Steps of a request: the manager, stations 0 to 4, perhaps the manager, station 5, a core, stations
-/// 6 to 8.
+/// Steps of a request: the manager, stations 0 to 4, perhaps the manager, station 5, a core,
+/// stations 6 to 8.
 const WAY: [usize; 12] = [MANAGER, 0, 1, 2, 3, 4, MANAGER, 5, CORES, 6, 7, 8];
 const BRANCH: usize = 6;
 const APPLICATION: usize = 8;

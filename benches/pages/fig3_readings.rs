@@ -1,5 +1,5 @@
-//! Fig. 3's four patterns under other readings of what the paper leaves open, as a table in Markdown:
-//! `cargo run --release -p accelflow-arcus --example fig3_readings`.
+//! Fig. 3's four patterns under other readings of what the paper leaves open, as a table in
+//! Markdown: `cargo run --release -p accelflow-arcus --example fig3_readings`.
 
 use std::error::Error;
 

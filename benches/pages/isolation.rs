@@ -1,6 +1,7 @@
-//! What a reserved share of each accelerator does for a victim and costs everybody: all eight SocialNetwork
-//! services beside a tenant that floods, with shared and with reserved elements. Writes the table of the section
-//! "Reserved shares" of docs/simulator-reasons.md to standard output.
+//! What a reserved share of each accelerator does for a victim and costs everybody: all eight
+//! SocialNetwork services beside a tenant that floods, with shared and with reserved elements.
+//! Writes the table of the section "Reserved shares" of docs/simulator-reasons.md to standard
+//! output.
 //!
 //! `cargo run --release -p accelflow-sim --example isolation REQUESTS_OF_EACH_SERVICE SEEDS`
 
@@ -82,8 +83,8 @@ fn plan() -> Result<Plan, Box<dyn Error>> {
     Ok(plan)
 }
 
-/// P99 in us, the mean over the victim's services, and its responses a second; the flooder's two; TCP's utilisation; that
-/// of the cores.
+/// P99 in us, the mean over the victim's services, and its responses a second; the flooder's two;
+/// TCP's utilisation; that of the cores.
 fn values(
     plan: &Plan,
     isolation: f64,

@@ -1,8 +1,9 @@
-//! Who keeps P99 and rate when a tenant floods AccelFlow's accelerators: nobody's rule, AccelFlow's limit N and
-//! deadlines, or ARCUS's traffic shaper. Prints JSON with a table for each three arguments, from which
-//! `scripts/tenants` writes docs/results/tenants.md.
+//! Who keeps P99 and rate when a tenant floods AccelFlow's accelerators: nobody's rule, AccelFlow's
+//! limit N and deadlines, or ARCUS's traffic shaper. Prints JSON with a table for each three
+//! arguments, from which `scripts/tenants` writes docs/results/tenants.md.
 //!
-//! `cargo run --release -p accelflow-sim --example tenants (REQUESTS_OF_EACH_SERVICE SEEDS US_FOR_TCP_ON_A_CORE)...`
+//! `cargo run --release -p accelflow-sim --example tenants (REQUESTS SEEDS TCP_US)...`, with the
+//! requests of each service, the seeds, and the time in us that a core takes for TCP.
 
 use std::error::Error;
 use std::sync::Mutex;
@@ -199,7 +200,8 @@ struct Scenario {
     plan: Plan,
     slos: Vec<Time>,
     requests: u64,
-    /// The accelerator time of a request of the flooder, and of one with messages as promised, in seconds.
+    /// The accelerator time of a request of the flooder, and of one with messages as promised, in
+    /// seconds.
     flooder_s: f64,
     promised_s: f64,
 }

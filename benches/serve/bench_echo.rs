@@ -1,12 +1,12 @@
 //! The server that `benches/server_thrift.py` compares with Apache Thrift's, and
-//! `benches/server_grpc.py` with tonic: a handler in Rust, which gets its argument as a value of its
-//! own type and returns such a value.
+//! `benches/server_grpc.py` with tonic: a handler in Rust, which gets its argument as a value of
+//! its own type and returns such a value.
 //!
 //!     bench_echo INTERFACE [CERTIFICATE KEY]
 //!
 //! In the environment, BENCH_HANDLER_THREADS sets the number of threads for gRPC's handlers, and
-//! BENCH_STREAMS the largest number of streams. Prints its port, and serves until its standard input
-//! ends.
+//! BENCH_STREAMS the largest number of streams. Prints its port, and serves until its standard
+//! input ends.
 
 use std::borrow::Cow;
 use std::error::Error;

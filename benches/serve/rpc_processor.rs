@@ -1,11 +1,11 @@
-//! What parts of an RPC processor cost and gain in software: a split schema, and memory reserved at four
-//! times a message's size.
+//! What parts of an RPC processor cost and gain in software: a split schema, and memory reserved at
+//! four times a message's size.
 //!
 //!     cargo run --profile extension -p accelflow-serve --example rpc_processor [ROUNDS]
 //!
-//! Rounds with and without alternate. Printed are medians of the ratio of processor time within a round,
-//! with quartiles, which other load on the machine disturbs little; below 1 the option is faster. The
-//! function map is measured by the example `steering`.
+//! Rounds with and without alternate. Printed are medians of the ratio of processor time within a
+//! round, with quartiles, which other load on the machine disturbs little; below 1 the option is
+//! faster. The function map is measured by the example `steering`.
 
 use std::error::Error;
 use std::fs;

@@ -4,10 +4,10 @@
 //!
 //! Eight functions each go through a table of their own, which stands for what a function keeps in
 //! its core's caches. Four connections call them at random. Rounds of the policies alternate, for
-//! tables of three sizes. Medians of requests a second are printed, and of their ratio to round robin
-//! in the same round, with its quartiles; then the same by the processor time of the process, that
-//! is server and clients, which other load on the machine disturbs less. The last column is the share
-//! of calls whose worker had just run their function.
+//! tables of three sizes. Medians of requests a second are printed, and of their ratio to round
+//! robin in the same round, with its quartiles; then the same by the processor time of the process,
+//! that is server and clients, which other load on the machine disturbs less. The last column is
+//! the share of calls whose worker had just run their function.
 
 use std::cell::Cell;
 use std::error::Error;

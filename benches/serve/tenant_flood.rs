@@ -2,9 +2,10 @@
 //!
 //!     cargo run --profile extension -p accelflow-serve --example tenant_flood [ROUNDS [SECONDS]]
 //!
-//! The victim has one connection and sends 2,000 requests a second. The flooder has eight connections that
-//! call and wait, again and again. Rounds of all situations alternate, as server, clients and whatever else
-//! runs share the machine. Prints JSON, from which `scripts/tenants --server` writes docs/results/tenants.md.
+//! The victim has one connection and sends 2,000 requests a second. The flooder has eight
+//! connections that call and wait, again and again. Rounds of all situations alternate, as server,
+//! clients and whatever else runs share the machine. Prints JSON, from which `scripts/tenants
+//! --server` writes docs/results/tenants.md.
 
 use std::error::Error;
 use std::io::{Read, Write};
@@ -32,7 +33,8 @@ const PROMISED_PER_S: f64 = 1_000.0;
 const PROMISED_BYTES: usize = 8 * 1024;
 /// When the victim sends.
 const VICTIM_EVERY: Duration = Duration::from_micros(500);
-/// What the victim is promised by the control plane, in requests a second: a quarter more than it sends.
+/// What the victim is promised by the control plane, in requests a second: a quarter more than it
+/// sends.
 const VICTIM_PER_S: f64 = 2_500.0;
 /// Buckets hold this much of a second's traffic.
 const BURST_S: f64 = 0.01;
@@ -108,7 +110,8 @@ impl Bench {
         found.map_or(&[], |message| &message.1)
     }
 
-    /// The accelerator time of a request of `size` in seconds, as the server measures it for `tenant`.
+    /// The accelerator time of a request of `size` in seconds, as the server measures it for
+    /// `tenant`.
     fn cost_s(&self, size: usize, last: u8, tenant: &str) -> Result<f64, Failed> {
         let mut stream = connect(&self.controlled, address(last))?;
         let totals = || {
@@ -162,8 +165,8 @@ impl Bench {
             while begun.elapsed() < self.lasts {
                 due += VICTIM_EVERY;
                 thread::sleep(due.saturating_duration_since(Instant::now()));
-                // A request that could not be sent in time has waited, too; one that the system woke late
-                // has not.
+                // A request that could not be sent in time has waited, too; one that the system
+                // woke late has not.
                 let start = if ended_late { due } else { Instant::now() };
                 call(&mut stream, self.message(VICTIM_BYTES), &mut reply)?;
                 ended_late = Instant::now() > due + VICTIM_EVERY;

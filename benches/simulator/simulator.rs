@@ -1,8 +1,8 @@
 //! What a simulation costs: the eight SocialNetwork services on one server of the base
 //! configuration, and the digests by which two versions of the simulator are compared.
 //!
-//! `cargo run --profile extension -p accelflow-sim --example simulator -- run SIZES SYSTEM REQUESTS`
-//! simulates SYSTEM with REQUESTS requests of each service and prints a line of JSON;
+//! `cargo run --profile extension -p accelflow-sim --example simulator -- run SIZES SYSTEM
+//! REQUESTS` simulates SYSTEM with REQUESTS requests of each service and prints a line of JSON;
 //! `... -- digests REQUESTS` prints a digest of the results and of the log of each system, with
 //! several servers. `run.py` beside this file measures with it.
 

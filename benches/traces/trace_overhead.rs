@@ -6,8 +6,8 @@
 //!
 //!     cargo run --profile extension -p accelflow-runtime --example trace_overhead
 //!
-//! Outcomes tell results alone, as those of a server that records nothing. Rounds of the two sides alternate and medians are compared: what else runs on the machine
-//! disturbs both alike.
+//! Outcomes tell results alone, as those of a server that records nothing. Rounds of the two sides
+//! alternate and medians are compared: what else runs on the machine disturbs both alike.
 
 use std::error::Error;
 use std::hint::black_box;

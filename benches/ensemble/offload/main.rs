@@ -1,14 +1,14 @@
-//! Offloads from one core to the ensemble on another, in the forms of Accelerometer's equations, and
-//! the equations' inputs: measurements for `scripts/accelerometer_page.py --ensemble FILE`.
+//! Offloads from one core to the ensemble on another, in the forms of Accelerometer's equations,
+//! and the equations' inputs: measurements for `scripts/accelerometer_page.py --ensemble FILE`.
 //!
 //!     cargo run --profile extension -p accelflow-runtime --example ensemble_offload [ROUNDS] >FILE
 //!
-//! The host is one core: its threads spin for their own work and have a kernel done, a compression or
-//! a chain of traces: a message is received (T1) or sent (T2), a service is called (T9, T10), a cache
-//! is read (T4, T5). The accelerators are the software bodies of the ensemble, whose workers share
-//! another core; the called service and the cache answer there, too. Rounds of all forms alternate, so
-//! that what else runs on the machine disturbs all alike; with `chrt --fifo 1` in front of the
-//! command, little does.
+//! The host is one core: its threads spin for their own work and have a kernel done, a compression
+//! or a chain of traces: a message is received (T1) or sent (T2), a service is called (T9, T10), a
+//! cache is read (T4, T5). The accelerators are the software bodies of the ensemble, whose workers
+//! share another core; the called service and the cache answer there, too. Rounds of all forms
+//! alternate, so that what else runs on the machine disturbs all alike; with `chrt --fifo 1` in
+//! front of the command, little does.
 
 mod forms;
 mod inputs;

@@ -1,13 +1,14 @@
-//! T-chains of a live server, done by the threads of its connections and by the ensemble: measurements
-//! for `scripts/accelerometer_page.py --server FILE`.
+//! T-chains of a live server, done by the threads of its connections and by the ensemble:
+//! measurements for `scripts/accelerometer_page.py --server FILE`.
 //!
 //!     cargo run --profile extension -p accelflow-storage --example live_chains [ROUNDS [CALLS]] >FILE
 //!
 //! Servers, one for each way to execute traces, are processes on one core, which is the host. Their
-//! ensembles' workers are on another core, with the client, the service that a handler calls, and the
-//! gateway to the storage that it reads. Calls go over TLS. Rounds of all servers and chains alternate,
-//! so that what else runs on the machine disturbs all alike. The same program measures the inputs of
-//! Accelerometer's equations: o0, L and o1 of the ensemble, and the bodies' times by a recording.
+//! ensembles' workers are on another core, with the client, the service that a handler calls, and
+//! the gateway to the storage that it reads. Calls go over TLS. Rounds of all servers and chains
+//! alternate, so that what else runs on the machine disturbs all alike. The same program measures
+//! the inputs of Accelerometer's equations: o0, L and o1 of the ensemble, and the bodies' times by
+//! a recording.
 
 mod drive;
 mod host;

@@ -74,7 +74,8 @@ pub(crate) struct Settings {
     pub(crate) gateway: SocketAddr,
 }
 
-/// Serves on the host's core, until the input ends. Answers a line `FUNCTION NAME` with a recording.
+/// Serves on the host's core, until the input ends. Answers a line `FUNCTION NAME` with a
+/// recording.
 pub(crate) fn serve(settings: &str) -> Result<(), Failed> {
     let settings: Settings = serde_json::from_str(settings)?;
     let [host_core, workers, ..] = usable_cores()?[..] else {

@@ -22,8 +22,8 @@ pub trait Accelerator: Send {
     /// Returns which of the nine accelerators this is.
     fn kind(&self) -> Accel;
 
-    /// Processes one job (a message): replaces the job's bytes by the accelerator's output. LdB sets
-    /// the job's core instead.
+    /// Processes one job (a message): replaces the job's bytes by the accelerator's output. LdB
+    /// sets the job's core instead.
     ///
     /// # Errors
     /// The error of the accelerator. The job is then unchanged.

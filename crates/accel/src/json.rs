@@ -130,8 +130,8 @@ pub(crate) fn write_base64(out: &mut Vec<u8>, bytes: &[u8]) {
     out.push(b'"');
 }
 
-/// The text that stands in JSON for a floating-point number that JSON cannot express, as in ProtoJSON;
-/// `None` for a finite number.
+/// The text that stands in JSON for a floating-point number that JSON cannot express, as in
+/// ProtoJSON; `None` for a finite number.
 pub(crate) fn text_of_float(value: f64) -> Option<&'static str> {
     match value {
         _ if value.is_finite() => None,

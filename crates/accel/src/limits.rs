@@ -28,8 +28,8 @@ pub struct Limits {
     /// Default 131,072. One element is assumed to take up to 512 bytes of memory when a handler has
     /// the message as a value, so the elements of one message take at most 64 MiB: 4 times the
     /// default [`Limits::max_message_bytes`]. Measured for dicts of one number in Python: 143 bytes
-    /// (Thrift) or 155 bytes (gRPC) per element, and 385 bytes in the tree that gRPC needs for types
-    /// with a special JSON form.
+    /// (Thrift) or 155 bytes (gRPC) per element, and 385 bytes in the tree that gRPC needs for
+    /// types with a special JSON form.
     pub max_elements: usize,
     /// Largest total size of text and binary data in one message, in bytes. Binary data counts with
     /// its size in base64. The text of a default value counts in each struct that receives it.

@@ -148,8 +148,8 @@ proptest! {
     }
 }
 
-/// Regression: if any method of an interface mentioned `Any`, the messages of all others were refused
-/// in pieces, also a `Timestamp`.
+/// Regression: if any method of an interface mentioned `Any`, the messages of all others were
+/// refused in pieces, also a `Timestamp`.
 #[test]
 fn messages_in_pieces_are_merged_unless_they_may_hold_any() {
     let interface = r#"

@@ -173,7 +173,8 @@ pub enum Arrivals {
         /// The time from a message's completion or answer to the same client's next message.
         think: Time,
     },
-    /// The flow's messages are the host's answers to the messages of another flow ([`Flow::answers`]).
+    /// The flow's messages are the host's answers to the messages of another flow
+    /// ([`Flow::answers`]).
     Answers,
 }
 
@@ -197,7 +198,8 @@ impl Arrivals {
                 let first = stream.exponential_time(before);
                 Some(match since + first < at {
                     true => first,
-                    // Poisson arrivals are memoryless: after the change of rate the wait is drawn anew.
+                    // Poisson arrivals are memoryless: after the change of rate the wait is drawn
+                    // anew.
                     false => at.saturating_sub(since) + stream.exponential_time(after),
                 })
             }
@@ -320,7 +322,8 @@ impl Flow {
         }
     }
 
-    /// Sets the accelerators that the messages pass, in order, as indices of `Platform::accelerators`.
+    /// Sets the accelerators that the messages pass, in order, as indices of
+    /// `Platform::accelerators`.
     #[must_use]
     pub fn through(self, accelerators: &[usize]) -> Flow {
         Flow {

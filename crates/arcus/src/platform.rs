@@ -13,9 +13,9 @@ pub struct DmaConfig {
     /// The number of DMA engines, from 1 to 64. Packets of different engines take turns on the PCIe
     /// link.
     pub engines: usize,
-    /// The limit on the outstanding bytes of one DMA engine: those that the engine has requested from
-    /// the host, and that no accelerator has taken yet. A burst larger than the limit waits until the
-    /// engine has no outstanding bytes.
+    /// The limit on the outstanding bytes of one DMA engine: those that the engine has requested
+    /// from the host, and that no accelerator has taken yet. A burst larger than the limit waits
+    /// until the engine has no outstanding bytes.
     pub read_window: Bytes,
     /// The largest number of bytes that a DMA engine moves for one flow before it serves other
     /// flows; above 0. It is the size of the on-board buffer through which large messages are
@@ -54,8 +54,8 @@ pub struct Platform {
     pub storage: Option<StorageConfig>,
 }
 
-/// The bytes that an Ethernet frame takes on the wire in addition to the message: 8 of preamble, 4 of
-/// check sequence, 12 of gap. The frame's header is part of the message's size.
+/// The bytes that an Ethernet frame takes on the wire in addition to the message: 8 of preamble, 4
+/// of check sequence, 12 of gap. The frame's header is part of the message's size.
 pub const FRAME_OVERHEAD: Bytes = Bytes(24);
 
 impl Platform {

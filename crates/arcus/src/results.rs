@@ -26,7 +26,8 @@ pub struct FlowResult {
     /// The number of the flow's messages that were dropped in the whole run because a queue or
     /// buffer was full.
     pub dropped: u64,
-    /// The number of the flow's messages that had arrived but were not completed when the run ended.
+    /// The number of the flow's messages that had arrived but were not completed when the run
+    /// ended.
     pub under_way: u64,
     /// The flow's messages that were completed in the measured time, in order of completion.
     pub completions: Vec<Completion>,

@@ -20,7 +20,8 @@ impl Controller for Late {
     }
 }
 
-/// A call of an accelerator, with a DMA engine of its own: the accelerator's queue orders the flows.
+/// A call of an accelerator, with a DMA engine of its own: the accelerator's queue orders the
+/// flows.
 fn call(engine: usize, arrivals: Arrivals) -> Flow {
     Flow::new(engine, Path::FunctionCall, Bytes(4_096), arrivals).by_engine(engine)
 }

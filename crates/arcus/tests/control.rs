@@ -342,7 +342,8 @@ fn run(
 
 #[test]
 fn a_flow_that_misses_its_slo_moves_to_the_other_accelerator() {
-    // The first instance is slower than its profile says: as if it had been profiled when it was well.
+    // The first instance is slower than its profile says: as if it had been profiled when it was
+    // well.
     let peak = Bandwidth::from_bytes_per_s(5_000_000_000).unwrap();
     let of = |setup| {
         let setup = Time::from_ns(setup);

@@ -433,14 +433,14 @@ fn an_opportunistic_flow_uses_what_a_full_accelerator_leaves_of_the_link() {
     let result = planned(&document);
     let rate = |number: usize| result.admitted[number].gbit_per_s.arcus.unwrap();
     assert_eq!(result.admitted[0].verdict.arcus, "kept", "{result:?}");
-    // The link carries 53 Gbit/s of such messages, a sixteenth of which is the headroom. Without it,
-    // they were given 52.2.
+    // The link carries 53 Gbit/s of such messages, a sixteenth of which is the headroom. Without
+    // it, they were given 52.2.
     let all = rate(0) + rate(1) + rate(2);
     assert!((48.5..50.3).contains(&all), "{result:?}");
 }
 
-/// Four promises of two accelerators on one link, which has five sixths of their sum. The first flow
-/// leaves after `until_us`.
+/// Four promises of two accelerators on one link, which has five sixths of their sum. The first
+/// flow leaves after `until_us`.
 fn four_promises(until_us: Option<u64>) -> Value {
     let promise = |name: &str, gbit_per_s: u32, priority: u8| {
         flow(json!({"name": name, "slo_gbit_per_s": gbit_per_s, "priority": priority}))
@@ -504,8 +504,8 @@ fn violations_are_the_periods_in_which_a_promise_was_missed() {
 }
 
 /// 10 Gbit/s in messages of 1,500 bytes use half of an accelerator of 20 Gbit/s, and of the link of
-/// 57.96 Gbit/s six headers of 24 bytes each as well. They pass in segments of 1,024 and 476 bytes, each
-/// of which has 24 more in a frame of a port of 50 Gbit/s.
+/// 57.96 Gbit/s six headers of 24 bytes each as well. They pass in segments of 1,024 and 476 bytes,
+/// each of which has 24 more in a frame of a port of 50 Gbit/s.
 #[test]
 fn a_plan_says_how_busy_each_link_accelerator_and_port_is() {
     let planned = |path: &str, change: Value| {
@@ -562,7 +562,8 @@ fn a_plan_says_how_busy_each_link_accelerator_and_port_is() {
     );
 }
 
-/// A read keeps a unit for its median time times e^(sigma^2 / 2), and a link of 24 Gbit/s for 1,365 ns.
+/// A read keeps a unit for its median time times e^(sigma^2 / 2), and a link of 24 Gbit/s for 1,365
+/// ns.
 #[test]
 fn a_plan_says_how_busy_the_ssds_are() {
     let read = json!({

@@ -1,5 +1,5 @@
-//! Plans at the edges of what is allowed: tables of profiles of other plans, and the last moments of a
-//! run.
+//! Plans at the edges of what is allowed: tables of profiles of other plans, and the last moments
+//! of a run.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -16,7 +16,8 @@ pub struct Modules {
     pub header: f64,
     /// The cycles for dispatch: for finding and calling the function that a message names.
     pub dispatch: f64,
-    /// The cycles for transforming payloads between their form on the wire and their form in memory.
+    /// The cycles for transforming payloads between their form on the wire and their form in
+    /// memory.
     pub payload: f64,
     /// The cycles that nested calls (calls to other services) cause. They are included in `header`,
     /// `dispatch` and `payload`.
@@ -60,7 +61,8 @@ pub struct FunctionDescription {
     /// The number of those `incoming_messages` whose deserialized payload and address schema fit in
     /// the memory that the NIC reserves for the message.
     pub incoming_messages_that_fit: usize,
-    /// The number of incoming messages of a request: the request, and the responses of nested calls.
+    /// The number of incoming messages of a request: the request, and the responses of nested
+    /// calls.
     pub incoming_messages: usize,
     /// The mean size of a field after deserialization, in bytes, over all messages of a request.
     /// Containers and their elements count as fields.

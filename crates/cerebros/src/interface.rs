@@ -70,8 +70,8 @@ pub struct Files {
 
 impl Files {
     /// Creates the user-defined service `name` and the platform on which it runs. The result is
-    /// `platform`, except that the cost of message headers is that of the recording, unless the user
-    /// has set this cost (`header_is_set`).
+    /// `platform`, except that the cost of message headers is that of the recording, unless the
+    /// user has set this cost (`header_is_set`).
     ///
     /// # Errors
     /// The messages of [`own`], or the message for a parameter of `platform` that is not allowed.

@@ -6,7 +6,8 @@
 //! * [`services`]: the five microservices of DeathStarBench that the paper studies.
 //! * [`interface`]: user-defined services, from an interface file and a recording.
 //! * [`platform`]: every parameter of the simulated server, with its origin.
-//! * [`registration`], [`buffers`], [`pipelines`], [`steering`], [`icache`]: the server's components.
+//! * [`registration`], [`buffers`], [`pipelines`], [`steering`], [`icache`]: the server's
+//!   components.
 //! * [`summary`], [`catalogue`]: the results of runs, and descriptions of the services, in cycles.
 //! * [`simulate`] simulates requests of a service under a [`Design`] of the RPC layer. [`analytic`]
 //!   gives the inputs of the paper's closed-form model of a function, with which the simulation of

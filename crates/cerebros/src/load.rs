@@ -2,7 +2,8 @@
 
 use accelflow_parameters::{Refusal, number_text};
 
-/// The largest number of senders. More senders, each with a request in flight, would fill the memory.
+/// The largest number of senders. More senders, each with a request in flight, would fill the
+/// memory.
 const MAX_SENDERS: usize = 100_000_000;
 
 /// The longest time in which requests may arrive on average. The clock ends after 1.8e7 s, and

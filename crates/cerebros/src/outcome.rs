@@ -167,7 +167,8 @@ pub struct SimulationResult {
     /// The mean utilisation of the shared pipelines, from 0 to 1: the share of time in which a
     /// pipeline works.
     pub pipeline_utilisation: f64,
-    /// The mean utilisation of the cores, from 0 to 1: the share of time in which a core is occupied.
+    /// The mean utilisation of the cores, from 0 to 1: the share of time in which a core is
+    /// occupied.
     pub core_utilisation: f64,
     /// The largest amount of the NIC's memory that was reserved at any time for arriving messages:
     /// requests, and responses of nested calls.

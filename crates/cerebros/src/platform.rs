@@ -22,8 +22,8 @@ macro_rules! most {
 
 macro_rules! platform {
     ($($what:literal $name:ident = $default:expr, $unit:literal, $least:literal $(to $most:literal)?, $kind:ident, $provenance:ident, $source:literal;)*) => {
-        /// The parameters of the simulated server. Parameters that are counts must be whole numbers,
-        /// which [`Platform::set`] and [`Platform::check`] enforce.
+        /// The parameters of the simulated server. Parameters that are counts must be whole
+        /// numbers, which [`Platform::set`] and [`Platform::check`] enforce.
         #[derive(Clone, Debug, PartialEq)]
         pub struct Platform {
             $(#[doc = $what] pub $name: f64,)*
@@ -35,7 +35,8 @@ macro_rules! platform {
             }
         }
 
-        /// The table of the simulated server's parameters, each with its unit, range, default and origin.
+        /// The table of the simulated server's parameters, each with its unit, range, default and
+        /// origin.
         pub const PARAMETERS: Table<Platform> = Table::new(&[&[$(Row {
             parameter: Parameter {
                 key: stringify!($name),

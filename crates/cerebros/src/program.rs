@@ -142,7 +142,8 @@ pub struct Breakdown {
     pub header_cycles: f64,
     /// The cycles for dispatch: for finding and calling the function that a message names.
     pub dispatch_cycles: f64,
-    /// The cycles for transforming payloads between their form on the wire and their form in memory.
+    /// The cycles for transforming payloads between their form on the wire and their form in
+    /// memory.
     pub payload_cycles: f64,
     /// The cycles that nested calls (calls to other services) cause. They are included in
     /// `header_cycles`, `dispatch_cycles` and `payload_cycles`.

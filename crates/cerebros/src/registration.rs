@@ -11,10 +11,12 @@ use crate::Platform;
 use crate::schema::{Message, Type, TypeSchema, header};
 use crate::services::Service;
 
-/// The index of the header field that names the function: after version and kind, and sequence number.
+/// The index of the header field that names the function: after version and kind, and sequence
+/// number.
 const MARKED: usize = 2;
 
-/// The format of message headers, including which header field names the called function (section 4.3).
+/// The format of message headers, including which header field names the called function (section
+/// 4.3).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HeaderFormat {
     schema: TypeSchema,
@@ -114,7 +116,8 @@ impl Registration {
         self.known[function]
     }
 
-    /// The number of functions in the schema map, and the number of functions that the map can hold.
+    /// The number of functions in the schema map, and the number of functions that the map can
+    /// hold.
     pub fn occupancy(&self) -> (usize, usize) {
         (
             self.known.iter().filter(|known| **known).count(),

@@ -44,7 +44,8 @@ impl Type {
         }
     }
 
-    /// The number of rows of the type in a schema: the field's own row, and the rows of its contents.
+    /// The number of rows of the type in a schema: the field's own row, and the rows of its
+    /// contents.
     fn rows(&self) -> u64 {
         1 + match self {
             Type::List(element) => element.rows(),
@@ -287,7 +288,8 @@ impl Message {
         Bytes(8 * self.fields.iter().map(Value::addresses).sum::<u64>())
     }
 
-    /// Returns the amount of work to transform the payload: its fields, and the words of its strings.
+    /// Returns the amount of work to transform the payload: its fields, and the words of its
+    /// strings.
     pub fn work(&self) -> Work {
         let mut work = Work::default();
         self.subtasks(|words, text| {
@@ -371,8 +373,8 @@ impl TypeSchema {
     }
 }
 
-/// Creates the header of a call to the function `name`. The header has three fields: one for protocol
-/// version and message type, one for the sequence number, and one for the function's name.
+/// Creates the header of a call to the function `name`. The header has three fields: one for
+/// protocol version and message type, one for the sequence number, and one for the function's name.
 pub fn header(name: &str) -> Message {
     Message::new(vec![
         Value::I32(0),

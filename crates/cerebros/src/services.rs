@@ -1,4 +1,5 @@
-//! The five microservices of DeathStarBench that the Cerebros paper studies (sections 2.1, 5 and 6).
+//! The five microservices of DeathStarBench that the Cerebros paper studies (sections 2.1, 5 and
+//! 6).
 //!
 //! For each service, the paper gives the number of functions, the number of nested calls, the RPC
 //! layer's share of the time and, for most services, the working set. Names and fields are those of
@@ -34,7 +35,8 @@ pub struct Function {
     /// The cycles of the function's business logic per request if all instructions are in the
     /// instruction cache; at least 0.
     pub execute_cycles: f64,
-    /// The instruction blocks that the business logic executes in order, as ranges of block indices.
+    /// The instruction blocks that the business logic executes in order, as ranges of block
+    /// indices.
     pub footprint: Vec<Range<u32>>,
     /// The number of times that a request runs through the blocks of `footprint`.
     pub passes: u32,

@@ -1,5 +1,5 @@
-//! The field types of the messages of an interface, and example messages with these types and a given
-//! size.
+//! The field types of the messages of an interface, and example messages with these types and a
+//! given size.
 
 use accelflow_accel::thrift::{Schema, StructId, Ty};
 use prost_reflect::{Kind, MessageDescriptor};

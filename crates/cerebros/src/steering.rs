@@ -1,4 +1,5 @@
-//! The NIC's choice of a core for each request (section 4.3), and the function map by which it chooses.
+//! The NIC's choice of a core for each request (section 4.3), and the function map by which it
+//! chooses.
 
 use std::collections::VecDeque;
 
@@ -33,7 +34,8 @@ pub struct CoreSelector {
 pub struct Selected {
     /// The index of the chosen core.
     pub core: usize,
-    /// Whether the function map has the request's function among the last functions of the chosen core.
+    /// Whether the function map has the request's function among the last functions of the chosen
+    /// core.
     pub affine: bool,
 }
 

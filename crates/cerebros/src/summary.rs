@@ -1,4 +1,5 @@
-//! The results of a simulation run for people and files: means per request, in cycles and microseconds.
+//! The results of a simulation run for people and files: means per request, in cycles and
+//! microseconds.
 
 use accelflow_model::cerebros::Design;
 use accelflow_units::Time;
@@ -29,7 +30,8 @@ pub struct Means {
     pub offload_cycles: f64,
     /// The mean cycles per request in which the accelerator or Cerebros works.
     pub accelerator_cycles: f64,
-    /// The mean cycles per request of the RPC layer without waits: software, offloads and accelerator.
+    /// The mean cycles per request of the RPC layer without waits: software, offloads and
+    /// accelerator.
     pub rpc_cycles: f64,
     /// The mean cycles that a request waits for a free pipeline of the accelerator or of Cerebros.
     pub queued_cycles: f64,
@@ -172,7 +174,8 @@ pub struct Registered {
     pub schema_map_entries: usize,
     /// The names of the service's functions that did not fit into the schema map.
     pub left_out: Vec<String>,
-    /// The size of all type schemata in bytes: of the functions in the schema map, and of the header.
+    /// The size of all type schemata in bytes: of the functions in the schema map, and of the
+    /// header.
     pub type_schemata_bytes: u64,
     /// The total size in bytes of the schemata of 16 concurrent requests to each function in the
     /// schema map. Schemata of responses are not included.
@@ -212,7 +215,8 @@ pub struct Summary {
     /// The mean utilisation of the shared pipelines, from 0 to 1: the share of time in which a
     /// pipeline works.
     pub pipeline_utilisation_ratio: f64,
-    /// The mean utilisation of the cores, from 0 to 1: the share of time in which a core is occupied.
+    /// The mean utilisation of the cores, from 0 to 1: the share of time in which a core is
+    /// occupied.
     pub core_utilisation_ratio: f64,
     /// The highest request rate that the pipelines can sustain, divided by the highest request rate
     /// that the cores can serve. `None` if the shared pipelines have no tasks.

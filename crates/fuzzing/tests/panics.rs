@@ -19,7 +19,8 @@ fn found() -> MutexGuard<'static, Vec<String>> {
     FOUND.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Whether the test runner gave this thread its name: that of a test, or `main` if it has one thread.
+/// Whether the test runner gave this thread its name: that of a test, or `main` if it has one
+/// thread.
 fn on_test_thread() -> bool {
     let thread = thread::current();
     thread

@@ -13,8 +13,9 @@
 //! [`write_timeline`] draws spans unchanged into a timeline.
 //!
 //! Files are read as streams, span by span (`read`). `collect` keeps the spans of a trace together
-//! until it is finished, `analyse` makes requests of them and counts their shapes, and `write` makes
-//! the workload. All of their state is bounded, so memory does not grow with the size of a file.
+//! until it is finished, `analyse` makes requests of them and counts their shapes, and `write`
+//! makes the workload. All of their state is bounded, so memory does not grow with the size of a
+//! file.
 
 mod analyse;
 mod attributes;

@@ -1,5 +1,5 @@
-//! Lists of words in the names of systems, statements and operations of spans. They tell caches from
-//! databases, reads from writes, and clients from servers.
+//! Lists of words in the names of systems, statements and operations of spans. They tell caches
+//! from databases, reads from writes, and clients from servers.
 
 use crate::span::{Access, Kind, Store};
 

@@ -1,4 +1,5 @@
-//! What is wrong with spans is named, counted and settled; and files that are not spans are refused.
+//! What is wrong with spans is named, counted and settled; and files that are not spans are
+//! refused.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::io::Write;

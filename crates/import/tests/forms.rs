@@ -1,4 +1,5 @@
-//! Data in other forms: several files, names of fields as in protocol buffers, and times in wrong units.
+//! Data in other forms: several files, names of fields as in protocol buffers, and times in wrong
+//! units.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::io::Cursor;

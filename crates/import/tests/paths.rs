@@ -92,7 +92,8 @@ fn a_share_of_application_time_can_be_given() {
     assert_eq!(path(&half, "Checkout"), expected);
 }
 
-/// Requests that read a cache; of `misses` of ten the database is read, and perhaps the cache refilled.
+/// Requests that read a cache; of `misses` of ten the database is read, and perhaps the cache
+/// refilled.
 fn reads(misses: usize, refill: bool) -> String {
     let mut text = String::new();
     for number in 0..10 {

@@ -1,4 +1,5 @@
-//! The traces that importers write: they compile with the paper's, and services walk them to their ends.
+//! The traces that importers write: they compile with the paper's, and services walk them to their
+//! ends.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use accelflow_import::Kind;
@@ -160,8 +161,8 @@ fn all_own_traces_compile_and_are_walked() {
     assert!(used.iter().all(|row| row["own"] == true), "{used:?}");
 }
 
-/// The capture of twenty requests of DeathStarBench: in the folder that `ACCELFLOW_PUBLISHED` names or in
-/// `shared/data` beside the project, if it is there.
+/// The capture of twenty requests of DeathStarBench: in the folder that `ACCELFLOW_PUBLISHED` names
+/// or in `shared/data` beside the project, if it is there.
 #[test]
 fn the_capture_of_social_network_has_the_suites_services() {
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");

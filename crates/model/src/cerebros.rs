@@ -3,8 +3,8 @@
 //!
 //! The RPC layer of one request consists of header tasks, payload tasks and dispatch. A task on the
 //! core costs the cycles of its software. A task on an accelerator costs the accelerator's cycles.
-//! If the core hands the task over, this adds crossings of the chip's network, one after another: by
-//! default 5, or 3 under [`Design::Coalesced`].
+//! If the core hands the task over, this adds crossings of the chip's network, one after another:
+//! by default 5, or 3 under [`Design::Coalesced`].
 //!
 //! ```
 //! use accelflow_model::cerebros::{Design, RpcLayer};
@@ -25,7 +25,8 @@ pub use crate::tables::RPC_LAYER as PARAMETERS;
 pub enum Design {
     /// The core does the whole RPC layer in software.
     None,
-    /// A shared accelerator (Optimus Prime) transforms payloads; headers and dispatch stay on the core.
+    /// A shared accelerator (Optimus Prime) transforms payloads; headers and dispatch stay on the
+    /// core.
     PayloadOnly,
     /// The shared accelerator processes payloads and headers; dispatch stays on the core.
     PayloadAndHeader,

@@ -140,7 +140,8 @@ pub struct PowerInputs {
     pub orchestration_max_w: f64,
     /// The orchestration's share of the server's maximum power, from 0 to 1.
     pub orchestration_server_share: f64,
-    /// The server's idle power divided by its maximum power, both without accelerators; from 0 to 1.
+    /// The server's idle power divided by its maximum power, both without accelerators; from 0 to
+    /// 1.
     pub server_idle_share: f64,
     /// The leakage power of accelerators and orchestration, as a share of their maximum power, from
     /// 0 to 1.

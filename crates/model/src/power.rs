@@ -40,7 +40,8 @@ pub enum Hardware {
     Accelerators,
     /// Accelerators, A-DMA engines and the accelerators' network, orchestrated by RELIEF's manager.
     Managed,
-    /// Accelerators, A-DMA engines, the accelerators' network, and AccelFlow's queues and dispatchers.
+    /// Accelerators, A-DMA engines, the accelerators' network, and AccelFlow's queues and
+    /// dispatchers.
     AccelFlow,
 }
 
@@ -355,8 +356,8 @@ impl Power {
                 .map(|((name, busy), elements)| (*name, busy, most(elements))),
         );
         for (place, value, limit) in amounts {
-            // Busy time may exceed the total by rounding errors, which are not the caller's mistake.
-            // Infinite counts are refused although the product for them overflows.
+            // Busy time may exceed the total by rounding errors, which are not the caller's
+            // mistake. Infinite counts are refused although the product for them overflows.
             if !(value.is_finite() && (0.0..=limit * ROUNDING).contains(&value)) {
                 let allowed = match limit < f64::MAX {
                     true => format!(

@@ -21,8 +21,8 @@ fn figures_of_section_6_1() {
     assert_eq!(print(layer.coalesced_cycles_per_offload(), 0), "60");
 }
 
-/// What the text says without a digit: "only 5 %" of dispatch, headers the rest, offloads up to 90 %
-/// of a header task, and coalescing between P+H and the private accelerator.
+/// What the text says without a digit: "only 5 %" of dispatch, headers the rest, offloads up to 90
+/// % of a header task, and coalescing between P+H and the private accelerator.
 #[test]
 fn what_the_text_says() {
     let layer = RpcLayer::default();

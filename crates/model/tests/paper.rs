@@ -139,9 +139,9 @@ fn latency_of_sync_os_with_one_and_two_switches() {
     assert_eq!(printed(latency(&os), 2), 1.46);
 }
 
-/// C_b is not printed. From the printed 425 B, equation (2) gives 5.62 cycles a byte; the sizes from
-/// which on the other two designs pay then follow, and a distribution that has Table 7's numbers of
-/// offloads above those three sizes must lead to Table 7 and Fig. 20.
+/// C_b is not printed. From the printed 425 B, equation (2) gives 5.62 cycles a byte; the sizes
+/// from which on the other two designs pay then follow, and a distribution that has Table 7's
+/// numbers of offloads above those three sizes must lead to Table 7 and Fig. 20.
 #[test]
 fn selection_from_sizes_gives_table_7() {
     let cycles_per_byte = 2_300.0 * 27.0 / 26.0 / 425.0;

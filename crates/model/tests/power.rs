@@ -258,7 +258,8 @@ fn shares_that_round_to_zero_bound_no_power() {
     let (low, high) = Power::new(inputs.clone(), &area)
         .unwrap()
         .server_max_range_w();
-    // 4.95 W are at least 0.08 % of the server; its upper bound follows from the accelerators alone.
+    // 4.95 W are at least 0.08 % of the server; its upper bound follows from the accelerators
+    // alone.
     assert!((low - 4.95 / 0.0008).abs() < 1e-9, "{low}");
     assert!((high - 12.55 / 0.0305).abs() < 1e-9, "{high}");
     inputs.set("accelerators_server_share", 0.0005).unwrap();

@@ -1,4 +1,5 @@
-//! Q from queues: closed forms where they are exact, and the kernel's simulation where they are not.
+//! Q from queues: closed forms where they are exact, and the kernel's simulation where they are
+//! not.
 
 use std::collections::VecDeque;
 

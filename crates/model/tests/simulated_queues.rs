@@ -1,4 +1,5 @@
-//! The queues of simulated offloads against the closed form's: service times, and what is offloaded.
+//! The queues of simulated offloads against the closed form's: service times, and what is
+//! offloaded.
 
 use accelflow_model::accelerometer::simulation::{Offered, Run, Spread};
 use accelflow_model::accelerometer::{

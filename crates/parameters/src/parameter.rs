@@ -14,7 +14,8 @@ use crate::{Choice, Kind, Provenance, Refusal, number_text};
 pub struct Parameter<S = &'static str> {
     /// The parameter's name in files and on command lines, such as `core.clock_ghz`.
     pub key: S,
-    /// The unit of the value, such as `us`; empty if the value has none, such as a ratio or a choice.
+    /// The unit of the value, such as `us`; empty if the value has none, such as a ratio or a
+    /// choice.
     pub unit: &'static str,
     /// The kind and range of the allowed values.
     pub kind: Kind,
@@ -24,7 +25,8 @@ pub struct Parameter<S = &'static str> {
     pub provenance: Provenance,
     /// The origin of the default: paper and section, the measured thing, or `no source`.
     pub source: S,
-    /// The calculation of the default, or the reason for choosing it; empty if `source` says enough.
+    /// The calculation of the default, or the reason for choosing it; empty if `source` says
+    /// enough.
     pub why: S,
 }
 

@@ -27,7 +27,8 @@ const GIVEN: &str = "given";
 /// its kind: `service = 'Login2': must be CPost or Login, did you mean Login?`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// The parameter, setting or field that has the value, as users write it, such as `core.clock_ghz`.
+    /// The parameter, setting or field that has the value, as users write it, such as
+    /// `core.clock_ghz`.
     pub place: String,
     /// The refused value as it was given. Texts are in single quotes.
     pub value: String,

@@ -69,7 +69,8 @@ pub struct ApplicationRow {
     pub release: ReleaseRow,
 }
 
-/// The statistics of one application that runs alone, from the artifact that RELIEF's authors released.
+/// The statistics of one application that runs alone, from the artifact that RELIEF's authors
+/// released.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct ReleaseRow {
     /// The number of tasks of the application's graph.

@@ -23,13 +23,14 @@ pub struct Load {
     pub arrivals: Arrivals,
     /// The number of graphs, including the warm-up.
     pub graphs: usize,
-    /// The number of graphs in the warm-up. The first `warmup` graphs to complete are not counted in
-    /// the latencies.
+    /// The number of graphs in the warm-up. The first `warmup` graphs to complete are not counted
+    /// in the latencies.
     pub warmup: usize,
 }
 
 impl Load {
-    /// Creates a closed loop of `graphs` graphs without a warm-up; `in_flight` of them run at a time.
+    /// Creates a closed loop of `graphs` graphs without a warm-up; `in_flight` of them run at a
+    /// time.
     pub fn closed(in_flight: usize, graphs: usize) -> Load {
         Load {
             arrivals: Arrivals::Closed(in_flight),
@@ -39,7 +40,8 @@ impl Load {
     }
 
     /// # Errors
-    /// [`Refusal`] for no graphs beyond the warm-up, and for arrivals at a standstill or all at once.
+    /// [`Refusal`] for no graphs beyond the warm-up, and for arrivals at a standstill or all at
+    /// once.
     pub(crate) fn check(&self) -> Result<(), Refusal> {
         if self.graphs <= self.warmup {
             let allowed = format!(

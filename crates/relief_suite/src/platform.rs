@@ -9,8 +9,8 @@ use crate::dag::Kind;
 /// manager busy, and for how long each event does so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Manager {
-    /// Each interrupt keeps the manager busy for this time. There is an interrupt at the end of each
-    /// transfer and of each computation (as in the artifact that RELIEF's authors released).
+    /// Each interrupt keeps the manager busy for this time. There is an interrupt at the end of
+    /// each transfer and of each computation (as in the artifact that RELIEF's authors released).
     PerInterrupt(Time),
     /// Each completed task keeps the manager busy for this time. Transfers take no time of the
     /// manager (as in the text of AccelFlow's paper).
@@ -117,8 +117,8 @@ pub struct Platform {
     pub payload: Payload,
     /// The order in which AccelFlow's input dispatchers take entries whose inputs have all arrived.
     pub order: Order,
-    /// The time that AccelFlow's output dispatcher takes to start the transfer of a result to memory or
-    /// to one consumer.
+    /// The time that AccelFlow's output dispatcher takes to start the transfer of a result to
+    /// memory or to one consumer.
     pub dispatch: Time,
     /// The number of AccelFlow's A-DMA engines.
     pub adma_engines: usize,

@@ -27,7 +27,8 @@ const ITERATIONS: usize = 5;
 /// Time steps of the recurrent networks.
 const STEPS: usize = 8;
 
-/// The statistics of one application that runs alone, from the artifact that RELIEF's authors released.
+/// The statistics of one application that runs alone, from the artifact that RELIEF's authors
+/// released.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Release {
     /// The application's name.

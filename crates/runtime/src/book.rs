@@ -1,6 +1,6 @@
-//! The record of one run of a trace: its visits (accelerator calls, forks, joins and so on), messages
-//! and connections. Those of parallel arms are in the order in which a single thread executes the
-//! arms, one after another.
+//! The record of one run of a trace: its visits (accelerator calls, forks, joins and so on),
+//! messages and connections. Those of parallel arms are in the order in which a single thread
+//! executes the arms, one after another.
 
 use std::ops::DerefMut;
 
@@ -137,14 +137,15 @@ impl<P: Peer, C: DerefMut<Target = Conversation>> Book<P, C> {
         execution.job.direction = accelflow_accel::Direction::Receive;
     }
 
-    /// Returns the number and the join arm of a new execution that the execution at `join_arm` forks.
+    /// Returns the number and the join arm of a new execution that the execution at `join_arm`
+    /// forks.
     pub(crate) fn fork(&mut self, join_arm: Option<JoinArm>) -> (usize, Option<JoinArm>) {
         let join_arm = self.joins.fork(join_arm);
         (self.number(), join_arm)
     }
 
-    /// Returns the number and the join arm of a new execution that `execution` scatters. A join waits
-    /// for both.
+    /// Returns the number and the join arm of a new execution that `execution` scatters. A join
+    /// waits for both.
     pub(crate) fn scatter(&mut self, execution: &mut Execution) -> (usize, Option<JoinArm>) {
         let [own, other] = self.joins.scatter(execution.join_arm);
         execution.join_arm = Some(own);

@@ -29,7 +29,8 @@ pub enum FaultKind {
 pub enum FaultWhen {
     /// Only one call: the one with this number, counted from 1.
     Nth(u64),
-    /// A random share of all calls. The number of a call and the seed decide whether it is affected.
+    /// A random share of all calls. The number of a call and the seed decide whether it is
+    /// affected.
     Share {
         /// The share of calls that the fault affects, from 0 to 1.
         ratio: f64,

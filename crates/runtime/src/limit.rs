@@ -134,8 +134,8 @@ impl TraceTurn {
         begin(&self.gate, Some(&self.seat), until)
     }
 
-    /// Ends the wait in [`TraceTurn::begin`], and all later waits, with [`TenantBusy`], and gives up
-    /// the place.
+    /// Ends the wait in [`TraceTurn::begin`], and all later waits, with [`TenantBusy`], and gives
+    /// up the place.
     pub fn end(&self) {
         self.gate.end(&self.seat);
     }

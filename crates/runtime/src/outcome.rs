@@ -29,8 +29,8 @@ pub struct Message<'a> {
     /// The kind of the message (Thrift, gRPC, storage or HTTP) and its header. [`Call::None`] for a
     /// received Thrift message, whose bytes contain the header; every other message needs its call.
     pub call: Call,
-    /// The type of the bytes, if they are a record instead of JSON text: an encoded message that was
-    /// checked against its schema.
+    /// The type of the bytes, if they are a record instead of JSON text: an encoded message that
+    /// was checked against its schema.
     pub record: Option<Record>,
     /// The key by which LdB (load balancing) chooses a core under the policies
     /// [`Affinity`](accelflow_accel::balance::Affinity) and
@@ -94,8 +94,8 @@ impl<'a> Message<'a> {
 /// ends.
 #[derive(Debug, Default)]
 pub struct Conversation {
-    /// The connection of the message with which the run begins. If this is an empty [`Session`], the
-    /// run sends over connections that the [`Peer`](crate::Peer) lends.
+    /// The connection of the message with which the run begins. If this is an empty [`Session`],
+    /// the run sends over connections that the [`Peer`](crate::Peer) lends.
     ///
     /// A failed run leaves this connection unchanged, unless the run has already sent a message
     /// over it or notified a core.
@@ -218,10 +218,11 @@ pub struct Step {
     pub trace: String,
     /// The called accelerator.
     pub accel: Accel,
-    /// The declaration of the called accelerator if it is a custom one; `None` for the paper's nine.
+    /// The declaration of the called accelerator if it is a custom one; `None` for the paper's
+    /// nine.
     pub own: Option<Arc<Kind>>,
-    /// Whether the accelerator is a TCP that receives a message. False for a TCP that sends, and for
-    /// all other accelerators.
+    /// Whether the accelerator is a TCP that receives a message. False for a TCP that sends, and
+    /// for all other accelerators.
     pub receives: bool,
     /// Whether the processed message is being received or sent.
     pub direction: Direction,
@@ -230,8 +231,8 @@ pub struct Step {
     pub arm: usize,
     /// The number of bytes that the accelerator has read.
     pub input_bytes: usize,
-    /// The number of bytes that the accelerator has written. For LdB, which writes nothing, it is the
-    /// number of bytes that LdB passes on.
+    /// The number of bytes that the accelerator has written. For LdB, which writes nothing, it is
+    /// the number of bytes that LdB passes on.
     pub output_bytes: usize,
     /// The names of payload values (facts) that the trace memory's conditions test, each with its
     /// value after the call. Values that the message does not have are left out.

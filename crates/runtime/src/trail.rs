@@ -104,7 +104,8 @@ impl Exchanges {
         self.0 = wanted.then(Vec::new);
     }
 
-    /// Returns the exchanges measured since the last [`Exchanges::note`], and switches the meter off.
+    /// Returns the exchanges measured since the last [`Exchanges::note`], and switches the meter
+    /// off.
     pub fn take(&mut self) -> Vec<Exchange> {
         self.0.take().unwrap_or_default()
     }

@@ -1,7 +1,7 @@
 //! The protocol of the ensemble's queues under a model checker: the files that the ensemble is
 //! built of, with the checker's locks: its parts in every order in which their threads may run, and
-//! accelerators in a circle in many random orders. The checker fails on a deadlock, on a lost entry and on one
-//! that is done twice (`docs/ensemble.md` has the argument).
+//! accelerators in a circle in many random orders. The checker fails on a deadlock, on a lost entry
+//! and on one that is done twice (`docs/ensemble.md` has the argument).
 
 use accelflow_shaping::dispatch::{DispatchPolicy, Entry, Owner};
 use accelflow_units::Time;

@@ -100,8 +100,8 @@ pub struct OperationDemand {
 }
 
 /// The operations of one chain of traces, their times, and the chain's waits for remote sides such
-/// as caches, databases and services that are not simulated. All numbers are means per request, as in
-/// [`ServiceDemand`].
+/// as caches, databases and services that are not simulated. All numbers are means per request, as
+/// in [`ServiceDemand`].
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ChainDemand {
     /// The number of times that the chain runs.
@@ -388,8 +388,8 @@ fn attempts(chain: &ChainPlan, path: &CostedPath<'_>) -> f64 {
     reached.sum()
 }
 
-/// The probability that a request takes `path` and is answered with an error: the chain reports one,
-/// or all of its attempts fail.
+/// The probability that a request takes `path` and is answered with an error: the chain reports
+/// one, or all of its attempts fail.
 fn failing(chain: &ChainPlan, path: &CostedPath<'_>) -> f64 {
     let gives_up = chain
         .retry

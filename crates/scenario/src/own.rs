@@ -168,8 +168,8 @@ impl Own<'_> {
         stated.chain(self.scenario.priorities.clone()).collect()
     }
 
-    /// Whether requests for `service` arrive at times that the workload states, of which a tenth is its
-    /// warm-up: not if the scenario has another arrival process.
+    /// Whether requests for `service` arrive at times that the workload states, of which a tenth is
+    /// its warm-up: not if the scenario has another arrival process.
     pub(crate) fn is_timed(&self, service: &Service) -> bool {
         use accelflow_workload::file::Arrivals as Stated;
         let defaults = self.workload.defaults.arrivals.as_ref();

@@ -19,8 +19,8 @@ pub(crate) struct CostedPath<'p> {
     pub(crate) fails: bool,
 }
 
-/// Returns the paths through a chain of the service with index `service`. `place` has the indices of
-/// the phase and of the chain in the phase.
+/// Returns the paths through a chain of the service with index `service`. `place` has the indices
+/// of the phase and of the chain in the phase.
 pub(crate) fn costed_paths<'p>(
     setup: &'p Setup<'_>,
     service: usize,

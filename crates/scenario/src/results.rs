@@ -249,8 +249,8 @@ fn called_json(called: &CalledResult) -> Value {
     })
 }
 
-/// The number of traces that left the accelerators before their end, by reason. Reasons that only some
-/// settings allow are listed only if they occurred.
+/// The number of traces that left the accelerators before their end, by reason. Reasons that only
+/// some settings allow are listed only if they occurred.
 fn fallbacks_json(result: &ServiceResult) -> Value {
     let count = |reason: &Fallback| {
         let count = result.fallbacks.get(reason).copied().unwrap_or(0);

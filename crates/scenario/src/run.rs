@@ -68,7 +68,8 @@ impl Checked {
         Err(Refusal::new("samples", value, allowed).into())
     }
 
-    /// How many single requests a simulation of one system keeps: at most `samples` of each service.
+    /// How many single requests a simulation of one system keeps: at most `samples` of each
+    /// service.
     pub(crate) fn kept(&self, setup: &Setup<'_>, samples: u64) -> u64 {
         let options = RunOptions::default();
         let comparison = setup.comparison(self, &options);

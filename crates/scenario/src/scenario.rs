@@ -164,10 +164,11 @@ pub enum Limit {
 }
 
 /// A limit on the accelerator time of a tenant: the time that the operations of the tenant's traces
-/// take on idle processing elements. Waits for memory do not count, and neither does the preparation
-/// of a processing element for another tenant. A trace starts once the tenant has paid the trace's
-/// predicted time, which follows from earlier traces with inputs of about the same size. When the
-/// trace ends, the tenant pays for time beyond the prediction, or gets unused time back.
+/// take on idle processing elements. Waits for memory do not count, and neither does the
+/// preparation of a processing element for another tenant. A trace starts once the tenant has paid
+/// the trace's predicted time, which follows from earlier traces with inputs of about the same
+/// size. When the trace ends, the tenant pays for time beyond the prediction, or gets unused time
+/// back.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TimeLimiter {

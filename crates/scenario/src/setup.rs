@@ -230,8 +230,8 @@ fn profile(
     Ok(profile.with_cpu_times(|name| own.workload.cpu_times(name)))
 }
 
-/// Where requests have their facts from. Drawn facts have the odds of the workload's file, or else those of
-/// the server's parameters.
+/// Where requests have their facts from. Drawn facts have the odds of the workload's file, or else
+/// those of the server's parameters.
 fn facts(checked: &Checked, server: &Config, workload: &Workload) -> Result<Facts, ScenarioError> {
     match checked.resolved.facts {
         FactSource::Common => return Ok(Facts::Common),

@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use accelflow_parameters::{number_text, quoted};
 
-/// `value` as JSON writes it, but a text in the quotes of all messages, and a whole number without a
-/// fraction.
+/// `value` as JSON writes it, but a text in the quotes of all messages, and a whole number without
+/// a fraction.
 pub(crate) fn shown(value: &Value) -> String {
     match value {
         Value::String(text) => quoted(text),

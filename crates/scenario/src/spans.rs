@@ -23,8 +23,8 @@ impl Checked {
     /// `None`, and `out` has part of the spans.
     ///
     /// # Errors
-    /// [`ScenarioError`] for several systems or chips, a scenario that the simulator cannot run, or a
-    /// failed write.
+    /// [`ScenarioError`] for several systems or chips, a scenario that the simulator cannot run, or
+    /// a failed write.
     pub fn write_spans(
         &self,
         out: impl Write + Send,

@@ -30,7 +30,8 @@ fn more_requests_than_arrive_in_fifty_days_are_refused() {
     );
 }
 
-/// A workload of arrival times, whose second service has one request in 100 s, with another process.
+/// A workload of arrival times, whose second service has one request in 100 s, with another
+/// process.
 fn timed(name: &str, requests: u64, by_rate: bool) -> Result<(), String> {
     let service = |name: &str, times_us: Value| {
         json!({

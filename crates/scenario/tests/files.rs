@@ -1,4 +1,5 @@
-//! Scenarios whose workload is a file: simulated as it says, hashed by its content, refused by place.
+//! Scenarios whose workload is a file: simulated as it says, hashed by its content, refused by
+//! place.
 
 #![allow(clippy::unwrap_used)]
 

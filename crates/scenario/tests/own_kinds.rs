@@ -1,4 +1,5 @@
-//! Custom accelerators: each has its own place and TLB, whatever its number and that of its instances.
+//! Custom accelerators: each has its own place and TLB, whatever its number and that of its
+//! instances.
 
 #![allow(clippy::unwrap_used)]
 
@@ -10,8 +11,8 @@ use crate::files::{ran, shop};
 /// The number of custom accelerators that traces may declare.
 const MOST: usize = 16;
 
-/// The results of a service whose requests use only the custom accelerator with this number, of `MOST`
-/// that another service uses.
+/// The results of a service whose requests use only the custom accelerator with this number, of
+/// `MOST` that another service uses.
 fn using(number: usize, config: &[(&str, f64)]) -> Value {
     let declared: String = (0..MOST).map(|kind| format!("kind K{kind}\n")).collect();
     let kinds: String = (0..MOST)

@@ -1,5 +1,5 @@
-//! Round trip: a scenario is simulated, its requests are written as spans, the spans are imported, and the
-//! workload is the one that was simulated.
+//! Round trip: a scenario is simulated, its requests are written as spans, the spans are imported,
+//! and the workload is the one that was simulated.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::collections::HashMap;

@@ -1,4 +1,5 @@
-//! Single requests: their time is divided as results divide it, and a neighbour in the way is named.
+//! Single requests: their time is divided as results divide it, and a neighbour in the way is
+//! named.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::io::{self, Write};

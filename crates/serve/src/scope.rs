@@ -126,7 +126,8 @@ pub fn with_carried<T>(carried: Option<&Carried>, work: impl FnOnce() -> T) -> T
 }
 
 /// Returns the tenant and priority of the request that this thread handles, and the deadline of its
-/// handler, which leaves time for the response; [`Terms::default`] if the thread handles no request.
+/// handler, which leaves time for the response; [`Terms::default`] if the thread handles no
+/// request.
 pub fn current_terms() -> Terms {
     CARRIED.with_borrow(|carried| carried.as_ref().map_or_else(Terms::default, |c| c.terms))
 }

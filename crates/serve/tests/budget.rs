@@ -1,5 +1,5 @@
-//! What one message and the responses of one connection may take: who asks for more is told so, and the
-//! connection goes on.
+//! What one message and the responses of one connection may take: who asks for more is told so, and
+//! the connection goes on.
 
 use std::io::Write;
 use std::net::TcpStream;
@@ -226,8 +226,8 @@ fn open_windows(stream: &mut TcpStream) {
     stream.write_all(&[most, all].concat()).expect("it reads");
 }
 
-/// Responses to a client that reads nothing are made only while its buffer has room; other clients are
-/// served.
+/// Responses to a client that reads nothing are made only while its buffer has room; other clients
+/// are served.
 #[test]
 fn responses_beyond_a_clients_room_are_not_made() {
     for records in [true, false] {
@@ -245,7 +245,8 @@ fn responses_beyond_a_clients_room_are_not_made() {
             bytes.extend(ask(2 * stream + 1, RESPONSE));
         }
         greedy.write_all(&bytes).expect("it reads");
-        // Half of the room is for what is expected: 3 of these, with what their buffers are rounded to.
+        // Half of the room is for what is expected: 3 of these, with what their buffers are rounded
+        // to.
         begun.wait_for(before + 2);
         // Whoever asks later, and is answered, comes after all that was let pass.
         for _ in 0..8 {

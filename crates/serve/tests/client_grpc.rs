@@ -198,7 +198,8 @@ fn deadlines_reach_the_service_and_end_the_call_on_both_sides() {
                     let headers = read(request).await;
                     let timeout = headers["grpc-timeout"].to_str().expect("ASCII");
                     noted.lock().expect("no panic").push(timeout.to_owned());
-                    // The client leaves a connection on which the service sends nothing during a call.
+                    // The client leaves a connection on which the service sends nothing during a
+                    // call.
                     let headers = respond.send_response(head(200, &[GRPC]), false);
                     let mut stream = headers.expect("open");
                     let code = std::future::poll_fn(|cx| stream.poll_reset(cx)).await;

@@ -1,5 +1,5 @@
-//! The file descriptors that connections of a server take. A test program of its own, since it counts
-//! those of the whole process.
+//! The file descriptors that connections of a server take. A test program of its own, since it
+//! counts those of the whole process.
 
 mod common;
 

@@ -91,7 +91,8 @@ fn malformed_metadata_is_refused_and_the_connection_goes_on() {
     assert!(running.metrics().contains(refused), "{}", running.metrics());
 }
 
-/// A server whose one handler says that it has begun, and whether it then learned that nobody waits.
+/// A server whose one handler says that it has begun, and whether it then learned that nobody
+/// waits.
 fn waiting(settings: Config) -> (Running, mpsc::Receiver<&'static str>) {
     let (tell, told) = mpsc::channel();
     let mut server = server();

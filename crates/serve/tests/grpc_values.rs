@@ -61,7 +61,8 @@ fn value_server() -> Server {
     server
 }
 
-/// Status, its message, and the message of the response, for calls that succeed, are refused and fail.
+/// Status, its message, and the message of the response, for calls that succeed, are refused and
+/// fail.
 fn conversation(running: &Running) -> Vec<(u8, String, Vec<u8>)> {
     let mut client = connect(running.address());
     let pair = |a: i64, b: i64| prefixed(0, &message("test.Pair", &json!({"a": a, "b": b})));

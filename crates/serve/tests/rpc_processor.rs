@@ -1,5 +1,5 @@
-//! Parts of an RPC processor in the place of the RPC accelerator: nothing changes but what they are for,
-//! and a request that finds no memory is not lost.
+//! Parts of an RPC processor in the place of the RPC accelerator: nothing changes but what they are
+//! for, and a request that finds no memory is not lost.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -73,7 +73,8 @@ fn value_server() -> Server {
     server
 }
 
-/// What a client is told in one conversation, byte for byte, and which accelerators did how many steps.
+/// What a client is told in one conversation, byte for byte, and which accelerators did how many
+/// steps.
 fn conversation(
     rpc: RpcProcessor,
     steering: Option<Steering>,
@@ -337,13 +338,13 @@ fn oneway_calls_and_patient_servers_wait_for_memory() {
     go.send(()).expect("it waits");
     let (_, sequence, _) = read_reply(&receive(&mut stream).expect("a reply"));
     assert_eq!((sequence, counted(&running, REFUSED)), (7, 0));
-    // A server that stops does without memory, and loses nothing that it has read. Nothing tells when
-    // it has read the call, so that a stop that comes too early is tried again.
+    // A server that stops does without memory, and loses nothing that it has read. Nothing tells
+    // when it has read the call, so that a stop that comes too early is tried again.
     assert!((0..20).any(|_| executed_by_a_server_that_stops(&note) == 1));
 }
 
-/// How often the oneway call `note` is executed that comes to a server without memory that is told to
-/// stop.
+/// How often the oneway call `note` is executed that comes to a server without memory that is told
+/// to stop.
 fn executed_by_a_server_that_stops(note: &[u8]) -> usize {
     let (server, go, begun, executed) = scarce(Duration::ZERO);
     let running = start(server);

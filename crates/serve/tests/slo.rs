@@ -1,5 +1,5 @@
-//! The control plane of a running server: promises are admitted or refused, watched, and kept by rates that
-//! change while it runs.
+//! The control plane of a running server: promises are admitted or refused, watched, and kept by
+//! rates that change while it runs.
 //!
 //! No test depends on the machine's speed: each waits for the counts of the control plane.
 
@@ -77,9 +77,9 @@ fn page(running: &Running) -> Json {
 
 #[test]
 fn a_tenant_within_its_promise_does_not_wait() {
-    // 5 ms of the promise are 2 us, less than a request takes; the rest would come in seconds. All requests
-    // take less than the two promised ones that the bucket holds from the beginning, but more than the
-    // 5 ms of the capacity that it held before.
+    // 5 ms of the promise are 2 us, less than a request takes; the rest would come in seconds. All
+    // requests take less than the two promised ones that the bucket holds from the beginning, but
+    // more than the 5 ms of the capacity that it held before.
     let running = running();
     running.set_slo("a", slo(0.001, 400_000)).expect("room");
     let mut stream = connect_from(&running, from(2));
@@ -223,7 +223,8 @@ fn a_promise_by_size_takes_what_such_requests_took_before() {
 fn a_missed_promise_is_seen_and_takes_from_those_without_one() {
     let running = running();
     let before = await_status(&running, 1, |tenant| tenant.shaped > 0.0).shaped;
-    // A thousand requests a second of a nanosecond each: real ones take far more, so most of them wait.
+    // A thousand requests a second of a nanosecond each: real ones take far more, so most of them
+    // wait.
     let tiny = TenantSlo {
         time: Some(Time::from_ns(1)),
         ..TenantSlo::new(1_000.0)

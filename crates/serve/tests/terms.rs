@@ -1,5 +1,5 @@
-//! What a request passes on to what it causes: tenant, priority, deadline, limit; and a client's own
-//! traces.
+//! What a request passes on to what it causes: tenant, priority, deadline, limit; and a client's
+//! own traces.
 
 use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};

@@ -136,8 +136,8 @@ fn values_have_the_bytes_of_their_json() {
     assert_eq!(heard[0], heard[1]);
 }
 
-/// Also where arguments and results are JSON text, which has no such numbers: servers that record, and
-/// compressed requests.
+/// Also where arguments and results are JSON text, which has no such numbers: servers that record,
+/// and compressed requests.
 #[test]
 fn values_may_be_nan_and_infinite() {
     let text = "struct Point { 1: double x, 2: optional string name }

@@ -92,10 +92,10 @@ impl TokenBucket {
         Ok(enough)
     }
 
-    /// Spends `cost` tokens in cycle `at`, even if the bucket has fewer. The missing tokens become a
-    /// debt ([`TokenBucket::debt`]), which refills repay first. This function is for work whose cost
-    /// is known only after the work is done. A cycle before that of the latest `take`, `charge` or
-    /// `give_back` counts as the cycle of that call.
+    /// Spends `cost` tokens in cycle `at`, even if the bucket has fewer. The missing tokens become
+    /// a debt ([`TokenBucket::debt`]), which refills repay first. This function is for work whose
+    /// cost is known only after the work is done. A cycle before that of the latest `take`,
+    /// `charge` or `give_back` counts as the cycle of that call.
     pub fn charge(&mut self, cost: u64, at: Cycles) {
         self.settle(at.max(Cycles(self.level.settled)));
         let paid = self.level.tokens.min(cost);
@@ -120,8 +120,8 @@ impl TokenBucket {
     }
 
     /// Replaces the registers of the bucket from cycle `at` on. The change takes effect later if a
-    /// `take`, `charge` or `give_back` has already happened in cycle `at` or later, or if an earlier
-    /// write takes effect after `at`.
+    /// `take`, `charge` or `give_back` has already happened in cycle `at` or later, or if an
+    /// earlier write takes effect after `at`.
     pub fn write(&mut self, registers: Registers, at: Cycles) {
         let last = self.writes.back().map_or(0, |(cycle, _)| *cycle);
         let cycle = at.0.max(last).max(self.level.settled.saturating_add(1));

@@ -151,8 +151,8 @@ impl<T> InputQueue<T> {
         self.entries.is_empty()
     }
 
-    /// Returns the total time that the operations of all entries in the queue are expected to take on
-    /// processing elements.
+    /// Returns the total time that the operations of all entries in the queue are expected to take
+    /// on processing elements.
     pub fn work(&self) -> Time {
         self.entries.iter().map(|entry| entry.work).sum()
     }

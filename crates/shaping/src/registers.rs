@@ -207,8 +207,8 @@ impl Registers {
 }
 
 /// Returns the first convergent of the continued fraction of `value` that is within a millionth of
-/// it, or else the nearest fraction whose parts fit registers, the upper one at most `most`. No part
-/// is zero.
+/// it, or else the nearest fraction whose parts fit registers, the upper one at most `most`. No
+/// part is zero.
 fn nearest_fraction(value: f64, most: u64) -> (u64, u64) {
     let register = u64::from(Registers::MAX);
     let error = |(upper, lower): (u64, u64)| (upper as f64 / lower as f64 / value - 1.0).abs();

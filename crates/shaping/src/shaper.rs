@@ -180,8 +180,8 @@ impl Shaper {
     }
 
     /// Returns the number of tokens in the token bucket for a flow's first limit, in the clock
-    /// cycle that contains the time `at`. Tokens of segments that pass after the latest call are not
-    /// subtracted yet.
+    /// cycle that contains the time `at`. Tokens of segments that pass after the latest call are
+    /// not subtracted yet.
     ///
     /// # Errors
     /// [`ShapingError::UnknownFlow`].

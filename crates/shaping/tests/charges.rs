@@ -53,8 +53,9 @@ fn a_size_that_was_not_measured_is_predicted_from_the_nearest() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
-    /// However wrong predictions are, the time that requests really take stays below rate times time
-    /// and one bucket, and what is under way: a request is charged what it took when it is done.
+    /// However wrong predictions are, the time that requests really take stays below rate times
+    /// time and one bucket, and what is under way: a request is charged what it took when it is
+    /// done.
     #[test]
     fn no_more_time_is_spent_than_the_rate_allows(
         refill in 1..50u64, bucket in 1..200u64, interval in 1..40u64,
@@ -77,7 +78,8 @@ proptest! {
         }
     }
 
-    /// A prediction is never below the least or above what the largest measurement makes in proportion.
+    /// A prediction is never below the least or above what the largest measurement makes in
+    /// proportion.
     #[test]
     fn predictions_stay_between_what_was_measured(
         measured in vec((1..65_536u64, 1..1_000_000u64), 1..40), size in 1..65_536u64,

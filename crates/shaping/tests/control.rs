@@ -166,8 +166,8 @@ fn a_missed_promise_cuts_the_rest_and_gives_it_back_slowly() {
     assert_eq!(plane.tenants()[promised].rate_verdict(), Verdict::Missed);
 }
 
-/// Ticks a plane with one promise while more requests wait. `passed` has the requests of each period.
-/// Returns the missed periods after each, and the rate at the end.
+/// Ticks a plane with one promise while more requests wait. `passed` has the requests of each
+/// period. Returns the missed periods after each, and the rate at the end.
 fn flooded(slo: Slo, passed: impl IntoIterator<Item = u64>) -> (Vec<u64>, f64) {
     let mut plane = plane(1.0);
     plane.promise(0, slo).unwrap();
@@ -322,8 +322,8 @@ fn any_event() -> impl Strategy<Value = Event> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// Whatever is asked and whatever happens, promises fit the capacity, promised rates do, and the rest
-    /// gets no more than what promised tenants leave.
+    /// Whatever is asked and whatever happens, promises fit the capacity, promised rates do, and
+    /// the rest gets no more than what promised tenants leave.
     #[test]
     fn admitted_promises_never_exceed_the_capacity(
         capacity in 0.1..8.0, events in vec(any_event(), 1..40),

@@ -1,4 +1,5 @@
-//! Groups of services that must be simulated together, since they share a server or call each other.
+//! Groups of services that must be simulated together, since they share a server or call each
+//! other.
 
 use std::collections::BTreeMap;
 

@@ -243,8 +243,8 @@ impl Plan {
     }
 
     /// Returns the plan in which each request has the facts (payload values that branches test) of
-    /// a request that is drawn from the service's recorded requests in `profile`, whose services are
-    /// the plan's, in the same order.
+    /// a request that is drawn from the service's recorded requests in `profile`, whose services
+    /// are the plan's, in the same order.
     ///
     /// # Errors
     /// [`RecordingError::NoRequests`] for a service without recorded requests,
@@ -386,9 +386,9 @@ impl ChainPlan {
         }
     }
 
-    /// Returns the size of the message of this chain's trace number `trace` (from 0; all have the same
-    /// size from 7 on) in one request, of the sequence number `request`, with the random seed `seed`.
-    /// The size depends only on the arguments.
+    /// Returns the size of the message of this chain's trace number `trace` (from 0; all have the
+    /// same size from 7 on) in one request, of the sequence number `request`, with the random seed
+    /// `seed`. The size depends only on the arguments.
     pub fn message(&self, trace: u16, seed: u64, request: u64) -> MessageSize {
         let trace = trace.min(Self::MESSAGES - 1);
         let (distribution, mean) = &self.messages[usize::from(trace)];

@@ -522,11 +522,11 @@ pub struct SimulationResult {
     ///
     /// A server is saturated if something waits for one of its resources at the end of the measured
     /// window, or full queues turned operations away in the window, and three numbers are exceeded
-    /// at its end. Requests that use resources of the server or wait for them must be more than 100,
-    /// and more than two for each core. Together with their callers (requests of this server that
-    /// wait for them), they must be more than 5 % of the requests whose response times count.
-    /// Requests that wait only for remote sides or for their next attempt, and requests on their way
-    /// from their clients, do not count.
+    /// at its end. Requests that use resources of the server or wait for them must be more than
+    /// 100, and more than two for each core. Together with their callers (requests of this server
+    /// that wait for them), they must be more than 5 % of the requests whose response times count.
+    /// Requests that wait only for remote sides or for their next attempt, and requests on their
+    /// way from their clients, do not count.
     pub saturated: Option<Saturation>,
     /// Length of the measured window, which begins at the end of the warm-up and ends at the last
     /// counted arrival.

@@ -120,8 +120,8 @@ fn two_services_in_a_row_are_two_independent_queues() {
     const UTILIZATION: f64 = 0.7;
     let mut config = frictionless();
     set(&mut config, &[("accelerator.pes", 1.0)]);
-    // Each passes its element once: the caller's is Cmp, for its message to the callee; the callee's
-    // is Decr, for its request.
+    // Each passes its element once: the caller's is Cmp, for its message to the callee; the
+    // callee's is Decr, for its request.
     let cost = |service: &str, operation: &Operation| match (service, operation.accel) {
         ("Front", Accel::Cmp) => SERVICE_S * 1e9,
         ("Stock", Accel::Decr) => SERVICE_S * 1e9,
@@ -178,8 +178,8 @@ fn services_on_one_server_share_its_cores() {
         let servers = outcomes(&config, plan, "ideal", &[together(FRONT, 2)]);
         responses(&servers, FRONT).pop().unwrap().as_us_f64()
     };
-    // Two requests of 10 us before the call, 10 us in the callee and 10 us after it. On one core all
-    // wait for each other; on two, the callee of the first runs beside the second.
+    // Two requests of 10 us before the call, 10 us in the callee and 10 us after it. On one core
+    // all wait for each other; on two, the callee of the first runs beside the second.
     let (one, two) = (last(&together_plan), last(&split));
     assert!((one - 60.0).abs() < 0.1, "{one}");
     assert!((two - 40.0).abs() < 0.1, "{two}");

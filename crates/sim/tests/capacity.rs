@@ -140,9 +140,9 @@ fn each_parallel_chain_is_started_and_a_request_switches_in_once_a_phase() {
         let again = match id {
             // RELIEF submits again after the branches of T1 and T10.
             "relief" => 1 + 4,
-            // Cohort links TCP-Decr and RPC-Encr. It adds entries for Decr-RPC, RPC-Dser and Dser-LdB
-            // of T1, for Ser-RPC of the four calls one after the other, for the other four of the
-            // last of them, and for T2's Ser-RPC and Encr-TCP.
+            // Cohort links TCP-Decr and RPC-Encr. It adds entries for Decr-RPC, RPC-Dser and
+            // Dser-LdB of T1, for Ser-RPC of the four calls one after the other, for the other four
+            // of the last of them, and for T2's Ser-RPC and Encr-TCP.
             "cohort_polling" => 3 + 4 + 4 + 2,
             _ => 0,
         };

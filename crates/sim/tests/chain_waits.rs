@@ -75,7 +75,8 @@ fn what_follows_a_late_answer_is_late() {
         let service = &found.services[0];
         if service.slo_missed > 0 {
             late += 1;
-            // All operations of T10, which receives the answer, and of T2, which sends the response.
+            // All operations of T10, which receives the answer, and of T2, which sends the
+            // response.
             assert_eq!(service.deadlines_missed, 5 + 4, "{seed}");
         }
     }

@@ -1,7 +1,7 @@
 //! The simulated server against queueing theory, where theory is exact.
 //!
-//! Each comparison is over replications with fixed seeds: the expected value must lie within 1.5 half
-//! widths of the 95 % interval, and the interval must be narrow enough to tell.
+//! Each comparison is over replications with fixed seeds: the expected value must lie within 1.5
+//! half widths of the 95 % interval, and the interval must be narrow enough to tell.
 
 #![allow(clippy::unwrap_used)]
 
@@ -136,8 +136,9 @@ fn one_core_with_exponential_requests_is_m_m_1() {
 }
 
 /// The mean wait of M/D/k by Crommelin's argument (1932): customers in service at `t`, and no
-/// others, have left at `t + D`, so the number then is the queue at `t` and the arrivals in between.
-/// The stationary distribution is iterated until it is stable; Little's law gives the wait.
+/// others, have left at `t + D`, so the number then is the queue at `t` and the arrivals in
+/// between. The stationary distribution is iterated until it is stable; Little's law gives the
+/// wait.
 fn crommelin_wait(rate: f64, service: f64, servers: usize) -> f64 {
     const STATES: usize = 400;
     let offered = rate * service;

@@ -1,4 +1,5 @@
-//! The software queues of the polling Cohort: when a core polls, and what happens when a queue is full.
+//! The software queues of the polling Cohort: when a core polls, and what happens when a queue is
+//! full.
 
 #![allow(clippy::unwrap_used)]
 

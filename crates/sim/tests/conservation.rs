@@ -244,8 +244,8 @@ fn small_server() -> impl Strategy<Value = Config> {
         1..=2_u32,
         1..=4_u32,
         prop::sample::select(vec![64_u32, 512, 2_048]),
-        // One accelerator differs from the others: its place, its instances, -1 for theirs and 0 for
-        // none, and its sizes, 0 for theirs.
+        // One accelerator differs from the others: its place, its instances, -1 for theirs and 0
+        // for none, and its sizes, 0 for theirs.
         (0..Accel::COUNT, -1..=3_i32, 0..=3_u32, 0..=3_u32),
         prop::sample::select(vec![0_u32, 1_000, 20_000]),
         // The most traces that run at once, or 0 for no limit, and where traces wait.

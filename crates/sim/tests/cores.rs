@@ -259,8 +259,8 @@ fn affinity_gives_a_service_the_core_that_has_its_code() {
     assert_eq!(by_turns(5.0), 6 * 100 + 2 * 10);
 }
 
-/// In us, what three services whose requests arrive one by one, in turn, spend on two cores with affinity
-/// that remembers so many services of each.
+/// In us, what three services whose requests arrive one by one, in turn, spend on two cores with
+/// affinity that remembers so many services of each.
 fn three_by_turns(depth: f64) -> u64 {
     let mut plan = fixed_plan(&uniq_id(), 100e3, 0, &|_| NOTHING_NS);
     let one = plan.services[0].clone();
@@ -317,8 +317,8 @@ fn the_polling_thread_gets_the_core_at_the_end_of_a_slice() {
 
 #[test]
 fn slices_leave_interrupts_and_threads_that_go_on_alone() {
-    // On an otherwise idle core no task waits at the end of a slice: neither interrupted logic, nor a
-    // trace in software and the logic after it, pays a switch.
+    // On an otherwise idle core no task waits at the end of a slice: neither interrupted logic, nor
+    // a trace in software and the logic after it, pays a switch.
     for id in SYSTEMS {
         let of = |slice| {
             let mut config = Config::default();
@@ -329,8 +329,8 @@ fn slices_leave_interrupts_and_threads_that_go_on_alone() {
     }
 }
 
-/// Responses of `Stock`, which misses a small cache, during a phase of `Front` of `phase_us`, and the bytes of main
-/// memory.
+/// Responses of `Stock`, which misses a small cache, during a phase of `Front` of `phase_us`, and
+/// the bytes of main memory.
 fn beside_a_long_phase(phase_us: u64) -> (Vec<Time>, u64) {
     let mut config = Config::default();
     let cache = [

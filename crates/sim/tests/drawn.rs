@@ -1,4 +1,5 @@
-//! Requests with drawn facts and waits: the same under every orchestrator, and shorter after errors.
+//! Requests with drawn facts and waits: the same under every orchestrator, and shorter after
+//! errors.
 
 #![allow(clippy::unwrap_used)]
 

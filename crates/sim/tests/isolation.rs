@@ -1,4 +1,5 @@
-//! Tenants with reserved shares of accelerators: isolation protects a victim and leaves elements idle.
+//! Tenants with reserved shares of accelerators: isolation protects a victim and leaves elements
+//! idle.
 
 #![allow(clippy::unwrap_used)]
 

@@ -242,7 +242,8 @@ fn only_the_last_arm_hands_on_what_follows() {
         assert!(decide(id, Arm::Waits).manager.is_some(), "{id}");
     }
     // A pair is linked, but a link is between two: what comes from several meets at the core. It
-    // takes from one queue and, for the last arm, puts into another; to the letter it is interrupted.
+    // takes from one queue and, for the last arm, puts into another; to the letter it is
+    // interrupted.
     for (id, waits, last) in [
         ("cohort_polling", 150 + 1_000, 150 + 1_000 + 100),
         ("cohort", 4_000, 4_800),

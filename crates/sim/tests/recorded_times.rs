@@ -102,8 +102,8 @@ fn a_recording_without_distributions_gives_its_medians() {
     assert_eq!(of(RecordedTimes::Median), of(RecordedTimes::Distribution));
 }
 
-/// Over drawn times the mean of an M/G/1 queue is Pollaczek's and Khinchine's, with the time outside
-/// of steps on the core as part of the service, and the client's beside it.
+/// Over drawn times the mean of an M/G/1 queue is Pollaczek's and Khinchine's, with the time
+/// outside of steps on the core as part of the service, and the client's beside it.
 #[test]
 fn drawn_times_on_one_core_are_m_g_1() {
     let plan = plan(

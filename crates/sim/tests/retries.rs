@@ -107,7 +107,8 @@ fn attempts_follow_the_geometric_distribution() {
         let found = (stats.arrived + stats.retries) as f64 / all;
         let given_up = f64::powi(odds, i32::from(attempts));
         let expected = (1.0 - given_up) / (1.0 - odds);
-        // The number of attempts, cut off at the last, spreads less than the geometric distribution.
+        // The number of attempts, cut off at the last, spreads less than the geometric
+        // distribution.
         let error = odds.sqrt() / (1.0 - odds) / all.sqrt();
         assert!((found - expected).abs() < 3.0 * error, "{found} {expected}");
         let error = (given_up * (1.0 - given_up) / all).sqrt();

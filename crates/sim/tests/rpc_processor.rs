@@ -1,5 +1,5 @@
-//! Cerebros in the place of the RPC accelerator: the cost of a schema, the schema map, and the memory
-//! that is reserved for messages.
+//! Cerebros in the place of the RPC accelerator: the cost of a schema, the schema map, and the
+//! memory that is reserved for messages.
 
 #![allow(clippy::unwrap_used)]
 

@@ -1,4 +1,5 @@
-//! When a server counts as saturated: requests that wait for others than its resources do not count.
+//! When a server counts as saturated: requests that wait for others than its resources do not
+//! count.
 
 #![allow(clippy::unwrap_used)]
 

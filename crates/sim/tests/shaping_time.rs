@@ -16,7 +16,8 @@ use crate::common::{
     ALL, NOTHING_NS, fixed_plan, frictionless, receive, round_cost, run, sink, together, uniq_id,
 };
 
-/// A service that receives a message of `bytes`, which takes TCP `us` on a core, and does nothing else.
+/// A service that receives a message of `bytes`, which takes TCP `us` on a core, and does nothing
+/// else.
 fn receives(bytes: u64, us: f64) -> Plan {
     let cost = move |operation: &Operation| match operation.accel {
         Accel::Tcp => us * 1e3,
@@ -183,8 +184,8 @@ fn a_trace_passes_when_what_others_of_its_size_took_is_paid() {
         assert_eq!(outcome.tenants[0].shaped, count as u64);
         outcome.tenants[0].shaping_time.as_ps() / 1_000
     };
-    // The first is the measurement: nothing is predicted for it, and it pays afterwards. 20 ms later the
-    // bucket is full again; two pass, a cycle of 4 ns apart.
+    // The first is the measurement: nothing is predicted for it, and it pays afterwards. 20 ms
+    // later the bucket is full again; two pass, a cycle of 4 ns apart.
     assert_eq!(waits_ns(3), 36 + 36 + 40);
     // The fourth waits for its tokens: refills are at 20,010 us, 20,020 us and so on.
     let refills = took_ns.div_ceil(refill);

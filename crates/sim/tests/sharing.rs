@@ -84,8 +84,8 @@ fn a_late_entry_changes_places_with_one_that_has_slack() {
         assert_eq!(patient.slo_missed + urgent.slo_missed, urgent.slo_missed);
         (times(&outcome, 0), times(&outcome, 1)[0], counts)
     };
-    // One runs to 11 us, two wait to 31 us, the last comes at 2 us and ends at 41 us. Each step's deadline is the SLO,
-    // but for the picoseconds of the four operations that follow.
+    // One runs to 11 us, two wait to 31 us, the last comes at 2 us and ends at 41 us. Each step's
+    // deadline is the SLO, but for the picoseconds of the four operations that follow.
     let fifo = (vec![10, 20, 30], 39);
     let (patient, urgent, counts) = found("accelflow", 1_000, 25);
     assert_eq!((patient, urgent), fifo);

@@ -182,10 +182,11 @@ fn transformations_branches_and_parked_traces_count_once_each() {
 
 #[test]
 fn payload_beyond_a_queue_entry_is_read_from_and_written_to_memory() {
-    // At 2.5 GHz, without hops and walks: 2,048 B into and out of the scratchpad take 30.48 ns each, and
-    // meanwhile the 1,024 B beyond it: a lookup of 0.8 ns, 25.6 ns on links, 14.4 ns in a slice, a
-    // crossing of 24 ns there and one back; or there alone and 14.4 ns to invalidate copies. Entries of
-    // 2,048 + 104 B take 53.8 ns, the result of 2,048 B 51.2 ns. Against payloads of 1,000 B.
+    // At 2.5 GHz, without hops and walks: 2,048 B into and out of the scratchpad take 30.48 ns
+    // each, and meanwhile the 1,024 B beyond it: a lookup of 0.8 ns, 25.6 ns on links, 14.4 ns in a
+    // slice, a crossing of 24 ns there and one back; or there alone and 14.4 ns to invalidate
+    // copies. Entries of 2,048 + 104 B take 53.8 ns, the result of 2,048 B 51.2 ns. Against
+    // payloads of 1,000 B.
     let (load, store) = (800 + 25_600 + 14_400, 800 + 25_600 + 14_400 + 14_400);
     let (load_across, store_across) = (load + 2 * 24_000, store + 24_000);
     let operations = 8 * (load_across + store_across) + load + store - 18 * 20_000;

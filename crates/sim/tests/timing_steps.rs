@@ -91,8 +91,8 @@ const STEPS: &[Row] = &[
         8.0,
         accelerated(27_600 + 25_000),
     ),
-    // A level less: one that misses, 2 x (8 + 3) hops from LdB's IOMMU, and one that does not, 2 x 8 hops
-    // and two crossings from Ser's.
+    // A level less: one that misses, 2 x (8 + 3) hops from LdB's IOMMU, and one that does not, 2 x
+    // 8 hops and two crossings from Ser's.
     (
         "tlb.walk_levels",
         4.0,
@@ -106,8 +106,9 @@ const STEPS: &[Row] = &[
         1e6,
         accelerated(9 * (1_333_000 + 2_000_000)),
     ),
-    // Hand-overs: three hops and three crossings more before LdB, two hops fewer and three crossings more
-    // after Ser. Ser is a hop nearer to its links, and so to the slice that it asks and to its IOMMU.
+    // Hand-overs: three hops and three crossings more before LdB, two hops fewer and three
+    // crossings more after Ser. Ser is a hop nearer to its links, and so to the slice that it asks
+    // and to its IOMMU.
     (
         "network.chiplets",
         2.0,
@@ -240,8 +241,9 @@ const STEPS: &[Row] = &[
     // Its own core is the first of equals, and nothing else waits for it.
     ("core.software_balancing", 0.0, 1.0, [0; 6]),
     ("tenant.isolation", 0.0, 1.0, [0; 6]),
-    // Two payloads of 1,000 B, which count as 91 fields, in 57.7 ns instead of 1 us each, and two movements of 40 ns fewer. Cohort's
-    // core has not gone back to polling by the end of so short an operation.
+    // Two payloads of 1,000 B, which count as 91 fields, in 57.7 ns instead of 1 us each, and two
+    // movements of 40 ns fewer. Cohort's core has not gone back to polling by the end of so short
+    // an operation.
     (
         "accelerator.rpc_processor",
         0.0,
@@ -298,7 +300,8 @@ const STEPS: &[Row] = &[
             SLOWER_WIRES,
         ],
     ),
-    // Links so wide that only the six moves between neighbours on a chiplet are theirs: 6.9 ns, 3.45 ns.
+    // Links so wide that only the six moves between neighbours on a chiplet are theirs: 6.9 ns,
+    // 3.45 ns.
     ("network.link_bytes", 64.0, 128.0, accelerated(-6 * 3_450)),
     (
         "core.context_switch_ns",
@@ -308,8 +311,8 @@ const STEPS: &[Row] = &[
     ),
 ];
 
-/// Hand-overs 6 + 8, LdB's result 6 and its walk 2 x 2 + 4 x 2 x (8 + 3), Ser's entry 2 x 10 and its walk
-/// 2 x 2 + 4 x 2 x 8.
+/// Hand-overs 6 + 8, LdB's result 6 and its walk 2 x 2 + 4 x 2 x (8 + 3), Ser's entry 2 x 10 and
+/// its walk 2 x 2 + 4 x 2 x 8.
 const HOPS: i64 = 14 + 6 + 92 + 20 + 68;
 /// Dser to LdB, Ser's entry twice, its walk eight times.
 const CROSSINGS: i64 = 1 + 2 + 8;
@@ -320,15 +323,15 @@ const SLOWER_WIRES: i64 =
 const PORT_TO_SLICE: i64 = 2 * (24_000 + 8 * 1_200) + 14_400;
 /// From the slice to the controller and back, and the memory.
 const MEMORY: i64 = 2 * 3 * 1_200 + 50_000;
-/// Dser, a hop from the port, misses in its TLB and everywhere else: tables and state come from memory.
-/// LdB's walk then finds the highest level in the cache, for a memory access less.
+/// Dser, a hop from the port, misses in its TLB and everywhere else: tables and state come from
+/// memory. LdB's walk then finds the highest level in the cache, for a memory access less.
 const STATE_OF_DSER: i64 =
     800 + 2 * 1_200 + 4 * (PORT_TO_SLICE + MEMORY) + PORT_TO_SLICE + 2 * 1_200 + MEMORY + 30_000;
 /// Ser, two hops from the port, misses in its TLB; the rest is known.
 const STATE_OF_SER: i64 = 800 + 4 * 1_200 + PORT_TO_SLICE + PORT_TO_SLICE + 4 * 1_200 + 30_000;
 
-/// A time of its own for one accelerator, 3 us. Two messages pass TCP and RPC, in 2 us each before; the
-/// others have one operation, of 1 us; nothing is compressed.
+/// A time of its own for one accelerator, 3 us. Two messages pass TCP and RPC, in 2 us each before;
+/// the others have one operation, of 1 us; nothing is compressed.
 const OWN_TIMES: &[Row] = &[
     (
         "mean_operation_ns.TCP",

@@ -52,8 +52,8 @@ pub enum SetupError {
     /// [`StorageConfig::connections`] is not from 1 to 4,096. Holds its value.
     #[error("connections = {0}: must be from 1 to 4,096")]
     Connections(usize),
-    /// The client's traces could not be linked: put into one trace memory, with the addresses of the
-    /// traces to which tails lead.
+    /// The client's traces could not be linked: put into one trace memory, with the addresses of
+    /// the traces to which tails lead.
     #[error(transparent)]
     Traces(#[from] TracesError),
 }
@@ -239,8 +239,8 @@ impl Storage {
         self.run(|traces| &traces.write, call, json, |_| Ok(()))
     }
 
-    /// Writes a JSON document like [`Storage::write`], but compresses the document before it is sent
-    /// to the gateway.
+    /// Writes a JSON document like [`Storage::write`], but compresses the document before it is
+    /// sent to the gateway.
     ///
     /// # Errors
     /// The errors of [`Storage::write`].

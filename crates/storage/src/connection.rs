@@ -185,9 +185,10 @@ impl GatewayConnection {
         }
     }
 
-    /// The end of a message in `bytes`, and the number of its records, without the alert close_notify
-    /// that the gateway may have sent right after it: the message is valid, and the next one needs
-    /// another connection. `last` is the place of the last whole one of `records` records.
+    /// The end of a message in `bytes`, and the number of its records, without the alert
+    /// close_notify that the gateway may have sent right after it: the message is valid, and the
+    /// next one needs another connection. `last` is the place of the last whole one of `records`
+    /// records.
     fn without_close_notify(
         &mut self,
         bytes: &[u8],

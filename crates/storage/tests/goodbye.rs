@@ -15,8 +15,8 @@ use rustls::{ServerConfig, ServerConnection};
 
 use crate::common::waits::accept;
 
-/// Answers one request per connection. `cut` bytes of the records that end the connection follow only
-/// after the rest has been sent.
+/// Answers one request per connection. `cut` bytes of the records that end the connection follow
+/// only after the rest has been sent.
 fn serve(listener: &TcpListener, config: &Arc<ServerConfig>, cuts: &[usize]) {
     for cut in cuts {
         let mut stream = accept(listener);
@@ -49,8 +49,8 @@ fn serve(listener: &TcpListener, config: &Arc<ServerConfig>, cuts: &[usize]) {
 fn receive(tls: &mut ServerConnection, stream: &mut TcpStream) -> Vec<u8> {
     let mut request = Vec::new();
     loop {
-        // The request may have come with the end of the handshake. Reading fails at the end of what has
-        // arrived.
+        // The request may have come with the end of the handshake. Reading fails at the end of what
+        // has arrived.
         let _ = tls.reader().read_to_end(&mut request);
         if let Some(head) = request.first_chunk::<4>()
             && request.len() >= 4 + u32::from_be_bytes(*head) as usize

@@ -1,8 +1,8 @@
 //! Checks of the sources of traces.
 //!
 //! Impossible traces are errors. For example, only the end can follow LdB, which passes the result
-//! to a core; only a tail or the end can follow a TCP that sends. A pair of accelerators outside Table I
-//! is a warning, since the paper's own T6 has one (Dcmp to Cmp).
+//! to a core; only a tail or the end can follow a TCP that sends. A pair of accelerators outside
+//! Table I is a warning, since the paper's own T6 has one (Dcmp to Cmp).
 
 use std::collections::BTreeSet;
 
@@ -158,8 +158,8 @@ pub enum Role {
     Part,
 }
 
-/// Returns whether `name` is a valid trace name: 1 to [`MAX_NAME_CHARS`] letters, digits, `_`, `+` or
-/// `-`, starting with a letter.
+/// Returns whether `name` is a valid trace name: 1 to [`MAX_NAME_CHARS`] letters, digits, `_`, `+`
+/// or `-`, starting with a letter.
 pub fn is_name(name: &str) -> bool {
     name.len() <= MAX_NAME_CHARS
         && name.starts_with(|c: char| c.is_ascii_alphabetic())

@@ -1,4 +1,5 @@
-//! Open joins: the state that every executor of traces needs in addition to [`step`](crate::step()).
+//! Open joins: the state that every executor of traces needs in addition to
+//! [`step`](crate::step()).
 
 /// Identifies one arm of a join. The arms are the parallel executions of a trace for which the join
 /// waits.

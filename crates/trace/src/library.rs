@@ -63,7 +63,8 @@ pub struct Registered {
     pub source: Nodes,
     /// The warnings of the check: uses of accelerators that AccelFlow's Table I does not list.
     pub warnings: Vec<Warning>,
-    /// The compiled parts of the trace, each of which fits one word. The trace begins with the first.
+    /// The compiled parts of the trace, each of which fits one word. The trace begins with the
+    /// first.
     pub parts: Vec<Part>,
     /// The service that owns the trace; `None` if all services may run it.
     pub owner: Option<String>,
@@ -264,8 +265,8 @@ impl Library {
 
     /// Links into one trace memory the trace `name` and the traces that can run after it, like
     /// [`Library::link_from`], but only those that `service` may run. Traces of other services
-    /// count as unregistered: a tail to one is an error, and the memory is empty if `name` is one. A
-    /// `service` of `None` means the operator, who may run all traces.
+    /// count as unregistered: a tail to one is an error, and the memory is empty if `name` is one.
+    /// A `service` of `None` means the operator, who may run all traces.
     ///
     /// # Errors
     /// [`LinkError`], as for [`Library::link`].

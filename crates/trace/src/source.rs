@@ -41,8 +41,8 @@ pub enum Node {
     /// Runs all arms in parallel and waits for all of them. The accelerator after the join receives
     /// the data of all arms, in the order of the arms.
     Join(Vec<Nodes>),
-    /// The point where the arms of a join meet, if the join begins in another part of the trace. Only
-    /// the compiler writes this node, when it splits a trace into parts.
+    /// The point where the arms of a join meet, if the join begins in another part of the trace.
+    /// Only the compiler writes this node, when it splits a trace into parts.
     Meet,
     /// Ends this trace and continues with the trace of this name. If the next trace begins with
     /// TCP, that TCP first waits for a message.

@@ -96,7 +96,8 @@ impl<'i> Walker<'i> {
     /// test the payload values `facts`.
     ///
     /// # Errors
-    /// [`Fault`] if the trace cannot continue with these payload values. The walk is then unchanged.
+    /// [`Fault`] if the trace cannot continue with these payload values. The walk is then
+    /// unchanged.
     pub fn advance<F: Facts + ?Sized>(&mut self, facts: &F) -> Result<Option<Visit>, Fault> {
         if self.current.is_none() {
             self.current = self.waiting.pop_front();

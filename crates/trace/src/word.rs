@@ -15,8 +15,8 @@
 //! | `F` | a a a | continue this trace in the word at address a |
 //!
 //! Jumps, branches and forks lead only forward within a word, so the execution of a word always
-//! ends. At a position past the last nibble, an end is implied. `docs/trace-format.md` specifies the
-//! format.
+//! ends. At a position past the last nibble, an end is implied. `docs/trace-format.md` specifies
+//! the format.
 
 use std::fmt;
 
@@ -101,7 +101,8 @@ pub enum Instruction {
     End,
     /// Call this accelerator, one of the nine or a custom one.
     Call(Accel),
-    /// Continue with the next instruction if the predicate holds, else at another position of the word.
+    /// Continue with the next instruction if the predicate holds, else at another position of the
+    /// word.
     Branch {
         /// The index of the predicate in the memory's table, 0 to 15.
         predicate: u8,

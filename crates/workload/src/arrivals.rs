@@ -36,8 +36,8 @@ pub const ASSUMED_DWELL: Time = Time::from_us(14_400);
 /// Rate over mean rate, and the number of minutes with it, of 711.
 ///
 /// Provenance: derived from the per-minute rates (providerRPC_MCR) of service 6d9c26b9 in
-/// alibaba/clusterdata cluster-trace-microservices-v2021 by `scripts/derive_alibaba_rates.py`, which
-/// states the method. Mean 1 and coefficient of variation 0.8824513 are those of the minutes.
+/// alibaba/clusterdata cluster-trace-microservices-v2021 by `scripts/derive_alibaba_rates.py`,
+/// which states the method. Mean 1 and coefficient of variation 0.8824513 are those of the minutes.
 const ALIBABA_STATES: [(f64, f64); 8] = [
     (0.245952044, 71.0),
     (0.379533064, 107.0),

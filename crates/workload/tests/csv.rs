@@ -1,4 +1,5 @@
-//! CSV files that a workload names: refusals of what they have name the file, the line and the column.
+//! CSV files that a workload names: refusals of what they have name the file, the line and the
+//! column.
 
 #![allow(clippy::unwrap_used)]
 
@@ -8,7 +9,8 @@ use std::path::PathBuf;
 
 use accelflow_workload::file::read;
 
-/// The error of a workload whose only service has `own`, which names the file `all.csv` with `text`.
+/// The error of a workload whose only service has `own`, which names the file `all.csv` with
+/// `text`.
 fn refusal(own: &str, text: &str) -> String {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR"))
         .join(own.replace(|c: char| !c.is_alphanumeric(), "_"));

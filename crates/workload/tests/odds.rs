@@ -262,8 +262,8 @@ proptest! {
     }
 }
 
-/// The paths of two traces with a branch on each of 12 fields, all of which are 1 with the probability
-/// `one`, and the mean number of fields that are 1.
+/// The paths of two traces with a branch on each of 12 fields, all of which are 1 with the
+/// probability `one`, and the mean number of fields that are 1.
 fn branching(one: f64) -> (Vec<DrawnPath>, f64) {
     let branch = |bit: usize| {
         format!("  branch out[{bit}] == 1 (expected: true)\n    on true:\n      Cmp\n")

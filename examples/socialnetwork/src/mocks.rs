@@ -1,5 +1,6 @@
-//! Stand-ins of the services and of the storage that the eight services call: they answer at once, as in
-//! Cerebros's evaluation (MICRO 2021, section 5), so that response times are those of the eight.
+//! Stand-ins of the services and of the storage that the eight services call: they answer at once,
+//! as in Cerebros's evaluation (MICRO 2021, section 5), so that response times are those of the
+//! eight.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -38,8 +39,8 @@ pub(crate) struct Options {
     folder: PathBuf,
 }
 
-/// Serves until standard input ends. Prints the site's file, the certificate, the interface, and the
-/// functions with arguments of requests, as JSON.
+/// Serves until standard input ends. Prints the site's file, the certificate, the interface, and
+/// the functions with arguments of requests, as JSON.
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     let site = Site::of_stand_ins(&options.folder)?;
     let (file, interface) = (
@@ -150,8 +151,8 @@ fn converse(stream: TcpStream, config: Arc<ServerConfig>, store: &Store) -> Resu
     }
 }
 
-/// The contents of the storage: timelines are in the cache, users in the database alone, and everything is
-/// written well.
+/// The contents of the storage: timelines are in the cache, users in the database alone, and
+/// everything is written well.
 #[derive(Default)]
 struct Store {
     users: Mutex<BTreeMap<String, String>>,

@@ -1,4 +1,5 @@
-//! The demonstration: starts everything, runs the mixed workload and each service, stops everything.
+//! The demonstration: starts everything, runs the mixed workload and each service, stops
+//! everything.
 
 use std::time::Duration;
 

@@ -1,4 +1,5 @@
-//! The processes that the commands start: they print `ready`, and end when their standard input ends.
+//! The processes that the commands start: they print `ready`, and end when their standard input
+//! ends.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};

@@ -83,8 +83,8 @@ impl Site {
     }
 }
 
-/// The storage collections of the services. Credentials stay in the cache for a second, so that most
-/// Logins miss it, as in AccelFlow's Table IV; timelines are sent compressed.
+/// The storage collections of the services. Credentials stay in the cache for a second, so that
+/// most Logins miss it, as in AccelFlow's Table IV; timelines are sent compressed.
 fn collections() -> Vec<Collection> {
     let hour = 3_600;
     [

@@ -70,8 +70,8 @@ struct TenantSettings {
     request_bytes: u64,
 }
 
-/// Serves until standard input ends. Prints the port; answers the line `recording` with a recording, and
-/// `promises` with the state of the control plane.
+/// Serves until standard input ends. Prints the port; answers the line `recording` with a
+/// recording, and `promises` with the state of the control plane.
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     if let Some(core) = options.core {
         pin(&[core])?;

@@ -21,8 +21,8 @@ use crate::protocols::thrift::{Schema, read_answer};
 ///   `method` as facts.
 /// - Thrift message to send: writes frame and header from `job.call`.
 /// - Received gRPC message: strips the prefix, finds the method, and sets `job.packed` if the
-///   message is compressed. Sets the numbers `compressed` (0 or 1) and `exception` (0) and the texts
-///   `service` and `method` as facts.
+///   message is compressed. Sets the numbers `compressed` (0 or 1) and `exception` (0) and the
+///   texts `service` and `method` as facts.
 /// - gRPC message to send: writes the prefix.
 #[derive(Debug)]
 pub struct Rpc {

@@ -2,9 +2,9 @@
 //!
 //! Contents follow DeathStarBench's load generator (commit 6ecb0970, wrk2/*.lua) and initial data:
 //! 962 users (the socfb-Reed98 graph), posts of 256 random letters and digits with 1 to 6 mentions,
-//! 1 to 6 links and 1 to 5 media. A message depends only on its method, the seed and the index of the
-//! request. The request of a method, its response and the messages of nested calls have consistent
-//! contents for the same seed and index.
+//! 1 to 6 links and 1 to 5 media. A message depends only on its method, the seed and the index of
+//! the request. The request of a method, its response and the messages of nested calls have
+//! consistent contents for the same seed and index.
 
 mod post;
 mod random;

@@ -35,8 +35,8 @@ pub struct Combination {
     /// The largest total rate that the platform can deliver if the combination's flows send in the
     /// proportions of their SLOs, in gigabits per second.
     pub gbit_per_s: f64,
-    /// The limit on the load of this combination, as a share of the platform's capacity: the smallest
-    /// [`Candidate::share`] of its members.
+    /// The limit on the load of this combination, as a share of the platform's capacity: the
+    /// smallest [`Candidate::share`] of its members.
     pub most: f64,
     /// The combination's tag: [`Tag::SloFriendly`] if the load of its flows at their promised rates
     /// is at most `most`.
@@ -105,8 +105,8 @@ fn check_count(candidates: &[Candidate], most: usize) -> Result<(), PlatformErro
     )
 }
 
-/// The number of combinations of up to `most` candidates, at most one of each flow. Counting stops at
-/// [`MOST_COUNTED`].
+/// The number of combinations of up to `most` candidates, at most one of each flow. Counting stops
+/// at [`MOST_COUNTED`].
 fn count(candidates: &[Candidate], most: usize) -> f64 {
     let mut routes: BTreeMap<usize, f64> = BTreeMap::new();
     for candidate in candidates {

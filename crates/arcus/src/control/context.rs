@@ -21,7 +21,8 @@ pub struct Pattern {
     pub permille: u32,
 }
 
-/// A mix of flows that share the platform (section 4.3). The platform's capacity depends on the mix.
+/// A mix of flows that share the platform (section 4.3). The platform's capacity depends on the
+/// mix.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Context {
     patterns: Vec<Pattern>,

@@ -1,6 +1,6 @@
-//! Promises that a flow gets its rate in a percentage of periods, such as 99 %. During the run, each
-//! period is judged when it ends. After missed periods the flow is shaped to a higher rate than
-//! promised, after kept ones to a lower rate again.
+//! Promises that a flow gets its rate in a percentage of periods, such as 99 %. During the run,
+//! each period is judged when it ends. After missed periods the flow is shaped to a higher rate
+//! than promised, after kept ones to a lower rate again.
 
 use accelflow_units::{Bytes, Time};
 

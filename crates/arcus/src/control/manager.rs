@@ -79,8 +79,8 @@ impl Manager {
     }
 
     /// Allows over-subscription: promised rates may add up to `factor` times the capacity. `factor`
-    /// is from 1 (no over-subscription) to 100. If flows then use more than the capacity, those with
-    /// the highest [`AdmissionRequest::priority`] numbers get less than promised.
+    /// is from 1 (no over-subscription) to 100. If flows then use more than the capacity, those
+    /// with the highest [`AdmissionRequest::priority`] numbers get less than promised.
     ///
     /// # Errors
     /// [`PlatformError::OutOfRange`] for a factor outside 1 to 100.
@@ -265,7 +265,8 @@ impl Manager {
             })
     }
 
-    /// The candidate that leaves the largest possible promise, and this promise in gigabits per second.
+    /// The candidate that leaves the largest possible promise, and this promise in gigabits per
+    /// second.
     fn most_left(
         &mut self,
         request: &AdmissionRequest,
@@ -352,9 +353,9 @@ impl Manager {
     }
 
     /// Finds another route for a registered flow (Algorithm 1, line 18). Among the flow's
-    /// SLO-Friendly [`alternatives`](Manager::alternatives), chooses the one with the most remaining
-    /// capacity. Returns `None` if no alternative is SLO-Friendly. `number` is the flow's index in
-    /// [`Manager::flows`].
+    /// SLO-Friendly [`alternatives`](Manager::alternatives), chooses the one with the most
+    /// remaining capacity. Returns `None` if no alternative is SLO-Friendly. `number` is the flow's
+    /// index in [`Manager::flows`].
     ///
     /// # Errors
     /// The errors of [`Platform::check`].
@@ -376,7 +377,8 @@ impl Manager {
     }
 
     /// Finds another route for a registered flow of an over-subscribed platform among its
-    /// SLO-Friendly alternatives, by the division of the capacity for these demands ([`better_route`]).
+    /// SLO-Friendly alternatives, by the division of the capacity for these demands
+    /// ([`better_route`]).
     pub(super) fn better_path(
         &mut self,
         number: usize,
@@ -529,7 +531,8 @@ impl Manager {
         rest::unused(&mut self.profiles, &self.flows, route, used)
     }
 
-    /// The rate of an opportunistic flow if this share of its route is left, in gigabits per second.
+    /// The rate of an opportunistic flow if this share of its route is left, in gigabits per
+    /// second.
     pub(super) fn part_of_rest(&mut self, number: usize, free: f64) -> Result<f64, PlatformError> {
         rest::part(&mut self.profiles, &self.flows, number, free, self.rest)
     }

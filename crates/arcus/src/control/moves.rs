@@ -12,9 +12,9 @@ use super::status::FlowStatus;
 use super::thresholds::KNOWN;
 use crate::PlatformError;
 
-/// The route among `routes` on which the division of the capacity serves all flows best, if the flow
-/// `number` should leave its present route for it. `demands` are what the flows demand, in gigabits
-/// per second by flow index.
+/// The route among `routes` on which the division of the capacity serves all flows best, if the
+/// flow `number` should leave its present route for it. `demands` are what the flows demand, in
+/// gigabits per second by flow index.
 ///
 /// A flow to which the division gives less than it demands leaves only for a route on which it gets
 /// more. Other flows may lose by the move, but the flow's gain must outweigh their losses
@@ -94,8 +94,8 @@ fn by_priority(flows: &[FlowStatus], demands: &[f64], rates: &[f64]) -> BTreeMap
 
 /// Whether the rates `one` serve all flows better than `other`, both by the same priorities. A rate
 /// counts a hundred times as much as one of the next priority that is present. Only differences are
-/// weighed, from the first priority that has one: beside the sums of rates, those of later priorities
-/// would be rounded off.
+/// weighed, from the first priority that has one: beside the sums of rates, those of later
+/// priorities would be rounded off.
 fn exceeds(one: &BTreeMap<u8, f64>, other: &BTreeMap<u8, f64>) -> bool {
     let each = one
         .values()

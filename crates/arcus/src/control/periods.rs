@@ -56,10 +56,10 @@ impl<'a> Owed<'a> {
     }
 
     /// The number of whole periods of length `period`, from `from` to `end`, in which the flow got
-    /// less than was due although it had more to send. A server of the promised rate, whose messages
-    /// take as long as on an idle platform, says what is due, less 1 %. Shortfalls add up until the
-    /// flow makes up for them, and `message` bytes of them are allowed, since so much may be under
-    /// way. A flow that was ahead of the server does not fall short before it is behind.
+    /// less than was due although it had more to send. A server of the promised rate, whose
+    /// messages take as long as on an idle platform, says what is due, less 1 %. Shortfalls add up
+    /// until the flow makes up for them, and `message` bytes of them are allowed, since so much may
+    /// be under way. A flow that was ahead of the server does not fall short before it is behind.
     pub(super) fn missed(&self, from: Time, end: Time, period: Time, message: f64) -> u64 {
         let completions = &self.flow.completions;
         let mut done = completions.partition_point(|done| done.at < from);

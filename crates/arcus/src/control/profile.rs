@@ -55,8 +55,8 @@ pub struct Sweep {
     pub most: usize,
 }
 
-/// Traffic in a form that can be compared: route, size, and rate in kilobits per second. Then the bits
-/// of the load up to which the traffic is SLO-Friendly.
+/// Traffic in a form that can be compared: route, size, and rate in kilobits per second. Then the
+/// bits of the load up to which the traffic is SLO-Friendly.
 type TagKey = (Vec<(RouteEntry, Bytes, u64)>, u64);
 
 /// The capacity of one platform for each context (mix of flows). A capacity is found by simulation,
@@ -123,8 +123,8 @@ impl ProfileTable {
     /// Adds the tag of a mix of traffic that was classified before: whether the load of `flows` is
     /// at most `most`. For traffic of equal routes, sizes and rates (in whole kilobits per second),
     /// and for an equal limit on the load, admission and path selection then use this tag and not
-    /// the capacity. The limit depends on the over-subscription and on the service class of the flow
-    /// that asks.
+    /// the capacity. The limit depends on the over-subscription and on the service class of the
+    /// flow that asks.
     pub fn insert_tag(&mut self, flows: &[Traffic], most: f64, tag: Tag) {
         self.tags.insert(key(flows, most), tag);
     }

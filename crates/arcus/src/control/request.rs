@@ -111,7 +111,8 @@ pub struct AdmissionRequest {
     pub accelerator: String,
     /// The names of other accelerators that may serve the flow instead of `accelerator`.
     pub instead: Vec<String>,
-    /// The names of further accelerators that the flow's messages pass after `accelerator`, in order.
+    /// The names of further accelerators that the flow's messages pass after `accelerator`, in
+    /// order.
     pub then: Vec<String>,
     /// The path of the flow's messages between host, network, accelerators and storage.
     pub path: Path,

@@ -8,13 +8,13 @@ use super::thresholds::{KNOWN, REST_HALVINGS, TRICKLE};
 use crate::PlatformError;
 
 /// The fraction of the planned rates of opportunistic flows that fits in addition to flows with
-/// promises. Accounts for flows that share a link, engine or storage but no accelerator. `rates` are
-/// those of the flows with promises, in gigabits per second by flow index.
+/// promises. Accounts for flows that share a link, engine or storage but no accelerator. `rates`
+/// are those of the flows with promises, in gigabits per second by flow index.
 ///
-/// The fraction is found from loads of the platform: at most 8, or 22 if flows with promises use the
-/// headroom. There is one more for each doubling above 8 of the multiple of the planned rates that
-/// fills the platform. If flows have more than four pairs of route and size, each new load is a
-/// simulation.
+/// The fraction is found from loads of the platform: at most 8, or 22 if flows with promises use
+/// the headroom. There is one more for each doubling above 8 of the multiple of the planned rates
+/// that fills the platform. If flows have more than four pairs of route and size, each new load is
+/// a simulation.
 pub(super) fn fitting(
     profiles: &mut ProfileTable,
     flows: &[FlowStatus],
@@ -42,9 +42,9 @@ pub(super) fn fitting(
         return beside.most(profiles, most, (0.0, 1.0), STEP);
     }
     // A resource is loaded beyond the share that leaves headroom. The opportunistic flows may use
-    // others, which need headroom too, but only the load of the most loaded one is known. The load of
-    // a resource grows in proportion to the added traffic, so its growth above `load` tells how much
-    // less traffic keeps it at the share.
+    // others, which need headroom too, but only the load of the most loaded one is known. The load
+    // of a resource grows in proportion to the added traffic, so its growth above `load` tells how
+    // much less traffic keeps it at the share.
     let load = load + KNOWN;
     let headroom = load - most;
     let above = load + ABOVE * headroom;
@@ -141,8 +141,8 @@ pub(super) fn alone(profiles: &mut ProfileTable, flow: &FlowStatus) -> Result<f6
 }
 
 /// The share of a route's accelerators that its flows may use together; a flow's use is its rate
-/// over its rate alone. It excludes the headroom of [`ServiceClass::RESERVED_SHARE`], and the loss of
-/// the planned mixture compared with flows one after the other.
+/// over its rate alone. It excludes the headroom of [`ServiceClass::RESERVED_SHARE`], and the loss
+/// of the planned mixture compared with flows one after the other.
 fn usable(
     profiles: &mut ProfileTable,
     flows: &[FlowStatus],

@@ -29,8 +29,8 @@ impl Beside {
     }
 
     /// The largest promise to the newcomer, in gigabits per second. It is found by bisection, and
-    /// does not depend on what the newcomer asks for, so a larger promise never fits where a smaller
-    /// one does not.
+    /// does not depend on what the newcomer asks for, so a larger promise never fits where a
+    /// smaller one does not.
     pub(super) fn room(&self, profiles: &mut ProfileTable) -> Result<f64, PlatformError> {
         let alone = self.share * profiles.capacity_of(&self.own)?;
         let Some(most) = self.limit(profiles)? else {

@@ -4,7 +4,8 @@ use accelflow_units::Bytes;
 
 use crate::Path;
 
-/// A route of a flow: its path, the accelerators on the path, and the DMA engine that moves the data.
+/// A route of a flow: its path, the accelerators on the path, and the DMA engine that moves the
+/// data.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RouteEntry {
     /// The accelerators on the route, as indices of `Platform::accelerators`, in the order in which
@@ -32,7 +33,8 @@ impl RouteEntry {
         self.accelerators.first().copied()
     }
 
-    /// Returns whether the two routes have an accelerator in common, or both go only to the storage.
+    /// Returns whether the two routes have an accelerator in common, or both go only to the
+    /// storage.
     pub fn meets(&self, other: &RouteEntry) -> bool {
         match (self.accelerators.is_empty(), other.accelerators.is_empty()) {
             (true, true) => true,

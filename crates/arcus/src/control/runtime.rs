@@ -51,7 +51,8 @@ pub struct Decision {
 struct RuntimeState {
     /// The flow's index on the platform.
     flow: usize,
-    /// Whether the flow's first period has not ended yet, in which its messages are still in transit.
+    /// Whether the flow's first period has not ended yet, in which its messages are still in
+    /// transit.
     new: bool,
     /// The start of the flow's current window of bursts, and the burst time used in this window.
     burst: (Time, Time),
@@ -63,7 +64,8 @@ struct RuntimeState {
     now: f64,
     /// Whether messages waited at the beginning of the last period.
     waited: bool,
-    /// The progress in the periods of the promise, if the rate is promised in a percentage of periods.
+    /// The progress in the periods of the promise, if the rate is promised in a percentage of
+    /// periods.
     kept: Kept,
     /// With over-subscription, how long the flow stays on its route.
     stay: Stay,
@@ -92,7 +94,8 @@ pub struct Runtime {
 }
 
 impl Runtime {
-    /// Creates the runtime of a control plane. The flows registered in `manager` run from the start.
+    /// Creates the runtime of a control plane. The flows registered in `manager` run from the
+    /// start.
     pub fn new(manager: Manager) -> Runtime {
         let states = (0..manager.flows().len()).map(RuntimeState::new).collect();
         Runtime {
@@ -110,10 +113,10 @@ impl Runtime {
         }
     }
 
-    /// Adds a command, which is executed at the first end of a control period at or after `time`. If
-    /// none comes before the simulation's end, the command is not executed.
-    /// Commands for the end of the same control period are executed in the order of their times;
-    /// commands with equal times, in the order of addition.
+    /// Adds a command, which is executed at the first end of a control period at or after `time`.
+    /// If none comes before the simulation's end, the command is not executed. Commands for the end
+    /// of the same control period are executed in the order of their times; commands with equal
+    /// times, in the order of addition.
     #[must_use]
     pub fn at(mut self, time: Time, command: Command) -> Runtime {
         let place = self.commands.partition_point(|command| command.0 <= time);

@@ -85,7 +85,8 @@ impl FlowStatus {
         Ok(())
     }
 
-    /// The rate that is promised to the flow, in gigabits per second; `None` for an opportunistic flow.
+    /// The rate that is promised to the flow, in gigabits per second; `None` for an opportunistic
+    /// flow.
     pub fn slo_gbit_per_s(&self) -> Option<f64> {
         let promised = self.request.class != ServiceClass::Opportunistic;
         promised.then(|| self.request.asked_gbit_per_s()).flatten()

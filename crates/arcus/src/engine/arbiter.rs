@@ -65,9 +65,9 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Returns the flow whose message passes next, and the resource that the message takes. For each
-    /// resource, only the flow that is first in turn may pass; of these flows, the first in turn
-    /// whose message has space is chosen.
+    /// Returns the flow whose message passes next, and the resource that the message takes. For
+    /// each resource, only the flow that is first in turn may pass; of these flows, the first in
+    /// turn whose message has space is chosen.
     fn choose(&mut self) -> Option<(usize, Room)> {
         let mut heads = std::mem::take(&mut self.heads);
         heads.clear();
@@ -134,7 +134,8 @@ impl Run<'_> {
         }
     }
 
-    /// Updates the order of the flows after a dispatch of `size` bytes of `flow`, which take `room`.
+    /// Updates the order of the flows after a dispatch of `size` bytes of `flow`, which take
+    /// `room`.
     fn charge(&mut self, flow: usize, room: Room, size: Bytes) {
         let count = self.flows.len();
         let before = self.turn_at(room);

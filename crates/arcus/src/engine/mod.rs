@@ -22,8 +22,8 @@ pub use settings::Settings;
 /// # Errors
 /// The errors of [`Platform::check`]. [`PlatformError::OutOfRange`] for settings or a mechanism
 /// with a value outside its range. [`PlatformError::FlowCount`] if the mechanism does not have
-/// settings for exactly the given flows. [`PlatformError::Shaping`] for settings or messages that the
-/// traffic shaper refuses.
+/// settings for exactly the given flows. [`PlatformError::Shaping`] for settings or messages that
+/// the traffic shaper refuses.
 pub fn simulate(
     platform: &Platform,
     flows: &[Flow],
@@ -34,8 +34,8 @@ pub fn simulate(
     Run::new(platform, flows, mechanism, settings)?.finish(None)
 }
 
-/// Simulates `flows`, which share `platform` by the mechanism `mechanism`, and calls `controller` at
-/// the end of each control period ([`Settings::control_period`]).
+/// Simulates `flows`, which share `platform` by the mechanism `mechanism`, and calls `controller`
+/// at the end of each control period ([`Settings::control_period`]).
 ///
 /// # Errors
 /// The errors of [`simulate`], also for the flows, registers and routes that the controller sets.

@@ -213,8 +213,8 @@ impl Run<'_> {
         self.at(now + busy + latency, Event::Computed(number));
     }
 
-    /// The job that an accelerator takes next, and its lane in the queue: the first, or under PANIC,
-    /// whose scheduler serves each unit, that of its policy. Jobs of a flow stay in order.
+    /// The job that an accelerator takes next, and its lane in the queue: the first, or under
+    /// PANIC, whose scheduler serves each unit, that of its policy. Jobs of a flow stay in order.
     fn next_job(&self, unit: usize) -> Option<(usize, u32)> {
         let station = &self.units[unit];
         let Mechanism::Panic { order, .. } = self.mechanism else {

@@ -1,4 +1,5 @@
-//! Fig. 9: bursts of 64-byte messages beside a stream that at first sends more than it was promised.
+//! Fig. 9: bursts of 64-byte messages beside a stream that at first sends more than it was
+//! promised.
 
 use accelflow_kernel::Samples;
 use accelflow_units::{Bytes, Time};

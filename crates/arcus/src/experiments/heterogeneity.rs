@@ -1,5 +1,5 @@
-//! Fig. 7: the throughput of several accelerators by message size, the total rate of 1 to 16 flows, and
-//! the fairness between flows.
+//! Fig. 7: the throughput of several accelerators by message size, the total rate of 1 to 16 flows,
+//! and the fairness between flows.
 
 use accelflow_shaping::Timing;
 use accelflow_units::{Bytes, Time};
@@ -36,8 +36,8 @@ fn settings(seed: u64) -> Settings {
     Settings::lasting(Time::from_us(500)).seeded(seed)
 }
 
-/// Panel (a): throughput against message size. The paper shows three types of curve, "logarithmically,
-/// exponentially, and uniquely ad-hoc", without values.
+/// Panel (a): throughput against message size. The paper shows three types of curve,
+/// "logarithmically, exponentially, and uniquely ad-hoc", without values.
 fn curves() -> Vec<Series> {
     let sizes = || (5..=14).map(|power| 1 << power);
     let of = |accelerator: Accelerator| {
@@ -211,9 +211,9 @@ fn share(
     Ok(of(0..count) / of(count..count + 4))
 }
 
-/// The paper's costs of a flow, which no simulation checks: the share of the FPGA is of a synthesis,
-/// and the cores are a measurement of its driver. The latencies are parameters of the shaper and of
-/// the software.
+/// The paper's costs of a flow, which no simulation checks: the share of the FPGA is of a
+/// synthesis, and the cores are a measurement of its driver. The latencies are parameters of the
+/// shaper and of the software.
 fn cost_rows(period: Time) -> Vec<Row> {
     let row = |key: &str, system, what: &str, unit, ours| {
         let key = format!("arcus.cost.{key}");

@@ -23,12 +23,12 @@ const KEY: u64 = MICA_KEY_BYTES;
 const MOST_OVER_IDLE: f64 = 10.0;
 /// The largest number of clients of a user, each with one request in flight.
 const MOST_CLIENTS: u32 = 512;
-/// The search ends when the last good number of clients and the first bad one differ by at most one,
-/// or by this part of the former.
+/// The search ends when the last good number of clients and the first bad one differ by at most
+/// one, or by this part of the former.
 const STEP: u32 = 64;
 
-/// The sizes of a user's requests: half are GETs, which bring a key; the others are SETs, which bring
-/// a key and a value.
+/// The sizes of a user's requests: half are GETs, which bring a key; the others are SETs, which
+/// bring a key and a value.
 fn requests(user: usize) -> Sizes {
     Sizes::Mix(vec![(Bytes(KEY), 0.5), (Bytes(KEY + VALUES[user]), 0.5)])
 }

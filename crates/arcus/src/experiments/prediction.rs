@@ -15,8 +15,8 @@ const AHEAD: [u32; 4] = [0, 2, 5, 10];
 const PERIOD: Time = Time::from_us(100);
 /// The victim's SLO, in gigabits per second: 63 % of an accelerator.
 const SLO_GBIT_PER_S: f64 = 20.0;
-/// The neighbours, and the SLO of each: together an eighth of the accelerator in the messages that they
-/// declare, and nine tenths in those that some send.
+/// The neighbours, and the SLO of each: together an eighth of the accelerator in the messages that
+/// they declare, and nine tenths in those that some send.
 const NEIGHBOURS: u32 = 40;
 const NEIGHBOUR_GBIT_PER_S: f64 = 0.1;
 /// The sizes that they declare, and those that some of them send.
@@ -28,8 +28,8 @@ const BETWEEN: Time = Time::from_us(400);
 /// The measured time.
 const TIME: Time = Time::from_us(20_000);
 
-/// The messages that the victim of the honest neighbours sends at once, at a share of its SLO: its rate
-/// falls after each burst.
+/// The messages that the victim of the honest neighbours sends at once, at a share of its SLO: its
+/// rate falls after each burst.
 const BURST: u32 = 64;
 const LOAD: f64 = 0.95;
 
@@ -144,8 +144,8 @@ fn predicted(runtime: &Runtime) -> f64 {
     runtime.predicted_violations_of("victim").unwrap_or(0) as f64
 }
 
-/// The number of periods after the first neighbour's beginning in which the victim got more than 1 %
-/// less than its SLO, a message apart.
+/// The number of periods after the first neighbour's beginning in which the victim got more than 1
+/// % less than its SLO, a message apart.
 fn missed(result: &RunResult) -> f64 {
     let from = result.warmup.max(BEGIN);
     let count = (result.warmup + result.measured - from).as_ps() / PERIOD.as_ps();

@@ -1,5 +1,5 @@
-//! Simulation runs in which flows pass the whole protocol of ARCUS: admission with profiles, planned
-//! registers, Algorithm 1.
+//! Simulation runs in which flows pass the whole protocol of ARCUS: admission with profiles,
+//! planned registers, Algorithm 1.
 
 use accelflow_units::Time;
 

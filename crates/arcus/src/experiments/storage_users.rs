@@ -129,8 +129,8 @@ pub(super) fn fig6(seed: u64) -> Result<Report, PlatformError> {
     })
 }
 
-/// By how much ARCUS's spread is below those of the baselines. `spreads` has that of both users under
-/// each system; ARCUS is the last.
+/// By how much ARCUS's spread is below those of the baselines. `spreads` has that of both users
+/// under each system; ARCUS is the last.
 fn spread_rows(spreads: &[f64]) -> Vec<Row> {
     let users = SLOS.len();
     let (others, arcus) = spreads.split_at(spreads.len() - users);

@@ -20,9 +20,9 @@ pub enum Curve {
         /// The rate that very large messages approach: the inverse of the time per byte.
         peak: Bandwidth,
     },
-    /// The message's size is rounded up to whole blocks, which are processed at the peak rate. Below
-    /// one block, the rate doubles when the size doubles: the paper's exponential type (the size axis
-    /// of the paper's figure is logarithmic).
+    /// The message's size is rounded up to whole blocks, which are processed at the peak rate.
+    /// Below one block, the rate doubles when the size doubles: the paper's exponential type (the
+    /// size axis of the paper's figure is logarithmic).
     Blocks {
         /// The size of a block; above 0 ([`Curve::busy`] takes 0 as 1).
         block: Bytes,
@@ -188,7 +188,8 @@ impl Egress {
     }
 }
 
-/// The name that a flow gives instead of an accelerator's name if it uses only the storage (the SSDs).
+/// The name that a flow gives instead of an accelerator's name if it uses only the storage (the
+/// SSDs).
 pub const STORAGE: &str = "storage";
 
 /// An accelerator of the device, which serves one message after another.
@@ -234,8 +235,8 @@ impl Accelerator {
     /// Checks that every parameter of the accelerator is allowed.
     ///
     /// # Errors
-    /// [`PlatformError::NamedStorage`] for the name `storage`, and [`PlatformError::OutOfRange`] for
-    /// the first parameter that is outside its range.
+    /// [`PlatformError::NamedStorage`] for the name `storage`, and [`PlatformError::OutOfRange`]
+    /// for the first parameter that is outside its range.
     pub fn check(&self) -> Result<(), PlatformError> {
         if self.name == STORAGE {
             return Err(PlatformError::NamedStorage);

@@ -1,4 +1,5 @@
-//! The hardware models of a platform: PCIe link, storage, accelerators, and the host's software shaper.
+//! The hardware models of a platform: PCIe link, storage, accelerators, and the host's software
+//! shaper.
 
 mod accelerator;
 mod link;

@@ -13,8 +13,8 @@ use crate::rate::bandwidth;
 /// takes the next one.
 ///
 /// A write is acknowledged once it is in the SSD's buffer, and is programmed into flash later. The
-/// programming, and the garbage collection that it causes, occupy a unit for much longer than a read
-/// does. Reads wait while all units are busy.
+/// programming, and the garbage collection that it causes, occupy a unit for much longer than a
+/// read does. Reads wait while all units are busy.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StorageConfig {
     /// The number of SSDs in the array. Each operation goes to an SSD that is chosen at random.
@@ -115,7 +115,8 @@ struct Device {
     link_free: Time,
 }
 
-/// The state of an array of SSDs in simulated time: waiting operations, busy units and write buffers.
+/// The state of an array of SSDs in simulated time: waiting operations, busy units and write
+/// buffers.
 #[derive(Clone, Debug)]
 pub struct Storage {
     config: StorageConfig,

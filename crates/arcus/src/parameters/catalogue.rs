@@ -102,8 +102,8 @@ pub fn decompression() -> Accelerator {
     }
 }
 
-/// Creates a checksum accelerator, which passes each message on unchanged. A message takes 8 ns plus
-/// its time at the rate of the board's datapath, 64 Gbit/s.
+/// Creates a checksum accelerator, which passes each message on unchanged. A message takes 8 ns
+/// plus its time at the rate of the board's datapath, 64 Gbit/s.
 pub fn checksum() -> Accelerator {
     let curve = Curve::Saturating {
         setup: Time::from_ns(8),

@@ -6,7 +6,8 @@ use serde::Serialize;
 
 use crate::PlatformError;
 
-/// One step of the path from a JSON document to a value in it: a field's name, or an index in a list.
+/// One step of the path from a JSON document to a value in it: a field's name, or an index in a
+/// list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum Key {
@@ -16,7 +17,8 @@ pub enum Key {
     Index(usize),
 }
 
-/// An error for a refused plan or table of profiles: the message, and the path to the refused value.
+/// An error for a refused plan or table of profiles: the message, and the path to the refused
+/// value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlanError {
     /// The path from the document to the refused value, as names of fields and indices in lists.

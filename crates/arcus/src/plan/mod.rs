@@ -1,8 +1,8 @@
 //! Plan files: descriptions of a platform, and of flows that ask for promises there.
 //!
-//! [`CheckedPlan::from_json`] reads and checks a plan. [`plan`] admits its flows and simulates them.
-//! [`profile`] profiles the platform in advance, for later plans. [`plan_schema`] is the JSON Schema
-//! of plan files, which defines the names, ranges and defaults of their fields.
+//! [`CheckedPlan::from_json`] reads and checks a plan. [`plan`] admits its flows and simulates
+//! them. [`profile`] profiles the platform in advance, for later plans. [`plan_schema`] is the JSON
+//! Schema of plan files, which defines the names, ranges and defaults of their fields.
 //!
 //! ```
 //! use accelflow_arcus::control::ProfileTable;

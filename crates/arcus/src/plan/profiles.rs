@@ -99,8 +99,8 @@ pub struct TaggedCombination {
     /// in the proportions of their SLOs, in gigabits per second.
     pub gbit_per_s: f64,
     /// The limit on the load of all SLOs: the plan's `oversubscription`, or 15/16 of it for a
-    /// combination with a `reserved` or `opportunistic` flow. The tag counts only for flows that are
-    /// admitted up to an equal load.
+    /// combination with a `reserved` or `opportunistic` flow. The tag counts only for flows that
+    /// are admitted up to an equal load.
     pub most_load: f64,
     /// The tag: `SLO-Friendly` if the load of all SLOs is at most `most_load`, and otherwise
     /// `SLO-Violating`.
@@ -198,9 +198,9 @@ impl ProfileFile {
             .map_err(|error| PlanError::of(Vec::new(), format!("profiles: {error}")))
     }
 
-    /// Returns the file's capacities and tags as a table for the platform of `plan`. A tag counts only
-    /// for the limit on the load for which it was found ([`TaggedCombination::most_load`]). If `plan`
-    /// has another `oversubscription` or other policies, the capacities decide.
+    /// Returns the file's capacities and tags as a table for the platform of `plan`. A tag counts
+    /// only for the limit on the load for which it was found ([`TaggedCombination::most_load`]). If
+    /// `plan` has another `oversubscription` or other policies, the capacities decide.
     ///
     /// # Errors
     /// [`PlanError`] for profiles of another platform, for a context that does not fit the

@@ -1,4 +1,5 @@
-//! The result of a plan: the admitted and rejected flows, and the rates and latencies that flows got.
+//! The result of a plan: the admitted and rejected flows, and the rates and latencies that flows
+//! got.
 
 use accelflow_shaping::Registers;
 use accelflow_units::Time;
@@ -31,8 +32,8 @@ pub struct PlanResult {
     /// The number of times that the runtime moved a flow to another route, in the whole simulation
     /// with ARCUS including the warm-up.
     pub moves: u64,
-    /// How much of the measured time each link, accelerator, port and SSD was in use, in the order of
-    /// the platform.
+    /// How much of the measured time each link, accelerator, port and SSD was in use, in the order
+    /// of the platform.
     pub utilisation: Vec<ResourceUse>,
     /// The number of contexts (mixes of flows) whose capacity was simulated for this plan, because
     /// the given table of profiles did not contain them. Contexts that the given table itself had
@@ -54,7 +55,8 @@ pub struct Rejected {
 }
 
 impl Rejected {
-    /// The rejected flow of [`PlatformError::NotAdmitted`]; any other error is returned as an error.
+    /// The rejected flow of [`PlatformError::NotAdmitted`]; any other error is returned as an
+    /// error.
     pub(super) fn of(error: PlatformError) -> Result<Rejected, PlanError> {
         match error {
             PlatformError::NotAdmitted {
@@ -108,8 +110,8 @@ pub struct AdmittedFlow {
     pub vm: usize,
     /// The name of the accelerator that the flow asked for.
     pub accelerator: String,
-    /// The index on the platform of the first accelerator on the flow's route at admission; null for
-    /// a route to the storage only.
+    /// The index on the platform of the first accelerator on the flow's route at admission; null
+    /// for a route to the storage only.
     pub instance: Option<usize>,
     /// The accelerators on the flow's route at admission, in order, each as its name, `#` and its
     /// index on the platform, such as `ipsec#0`.
@@ -148,7 +150,8 @@ pub struct AdmittedFlow {
     /// The simulated time at which the flow was admitted, in microseconds after the warm-up; 0 for
     /// a flow that was present from the start.
     pub registered_us: f64,
-    /// The simulated time at which the flow left, in microseconds after the warm-up; null if it stayed.
+    /// The simulated time at which the flow left, in microseconds after the warm-up; null if it
+    /// stayed.
     pub released_us: Option<f64>,
     /// The verdict on all promises to the flow: `kept`, `below` (broken), `too short` (undecided)
     /// or `no promise`.
@@ -171,7 +174,8 @@ pub struct AdmittedFlow {
 /// The promises to a flow beside a mean rate, each with whether the run kept it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Promises {
-    /// The promise of a rate in a percentage of periods, and its verdict; null without such a promise.
+    /// The promise of a rate in a percentage of periods, and its verdict; null without such a
+    /// promise.
     pub periods: Option<PeriodsResult>,
     /// The promise of a percentile of latencies, and its verdict; null without such a promise.
     pub latency: Option<LatencyResult>,

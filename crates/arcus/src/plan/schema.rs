@@ -43,7 +43,8 @@ fn without_null(schema: &mut Value) {
     }
 }
 
-/// Reads a plan from a JSON object, whose fields must have the names, types and ranges of the schema.
+/// Reads a plan from a JSON object, whose fields must have the names, types and ranges of the
+/// schema.
 ///
 /// # Errors
 /// [`PlanError`] for the first field that is not as the schema describes it.

@@ -21,8 +21,8 @@ pub struct SweepOptions {
     pub sizes: Vec<Bytes>,
     /// The paths of tenants that are not known yet; empty for all paths that the platform supports.
     pub paths: Vec<Path>,
-    /// The largest number of flows in a combination. It is also the largest number of pairs of route
-    /// and size in a context, but contexts never have more than 4 pairs.
+    /// The largest number of flows in a combination. It is also the largest number of pairs of
+    /// route and size in a context, but contexts never have more than 4 pairs.
     pub most: usize,
     /// The number of simulations that run at the same time.
     pub threads: usize,

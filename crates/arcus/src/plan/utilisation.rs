@@ -5,7 +5,8 @@ use serde::Serialize;
 use super::by_run::{ByRun, Runs};
 use crate::{Platform, Usage};
 
-/// A link, accelerator, port or the SSDs, and the shares of the measured time in which it was in use.
+/// A link, accelerator, port or the SSDs, and the shares of the measured time in which it was in
+/// use.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ResourceUse {
     /// The resource's name: `PCIe to host`, `PCIe from host`; an accelerator's name, `#` and its
@@ -14,8 +15,8 @@ pub struct ResourceUse {
     /// The kind of the resource: `link`, `accelerator`, `port` or `storage`.
     pub kind: &'static str,
     /// The share of the measured time in which the resource was in use, from 0 to 1; for SSDs, the
-    /// mean over their units or links. A PCIe link is in use while packets are on the wire, and idles
-    /// while they wait for credits.
+    /// mean over their units or links. A PCIe link is in use while packets are on the wire, and
+    /// idles while they wait for credits.
     pub utilisation: ByRun<f64>,
 }
 

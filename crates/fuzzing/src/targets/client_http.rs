@@ -22,8 +22,8 @@ static CLIENT: LazyLock<HttpClient> = LazyLock::new(|| {
 /// Lets a server answer an HTTP client's request with `input`. Panics unless the client reads a
 /// complete response from these bytes or returns an error with a message.
 ///
-/// The first byte chooses the request's method (HEAD if it is odd, GET if even), and the other bytes
-/// are the answer. An empty `input` sends nothing.
+/// The first byte chooses the request's method (HEAD if it is odd, GET if even), and the other
+/// bytes are the answer. An empty `input` sends nothing.
 pub fn check(input: &[u8]) {
     let Some((first, bytes)) = input.split_first() else {
         return;

@@ -1,5 +1,5 @@
-//! Fuzz target of the Thrift client: the client reads any bytes as a reply or returns an error. Half
-//! of the inputs are valid replies to the client's request, except for an arbitrary body.
+//! Fuzz target of the Thrift client: the client reads any bytes as a reply or returns an error.
+//! Half of the inputs are valid replies to the client's request, except for an arbitrary body.
 
 use std::sync::{Arc, LazyLock};
 

@@ -1,5 +1,6 @@
 //! Fuzz target of the decompressor: arbitrary or damaged bytes decompress within the size limits or
-//! are refused. Intact compressed bytes give the original data, also after other bytes were refused.
+//! are refused. Intact compressed bytes give the original data, also after other bytes were
+//! refused.
 
 use accelflow_accel::compress::{Cmp, Dcmp};
 use accelflow_accel::{Codec, Limits};

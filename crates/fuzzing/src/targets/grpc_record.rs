@@ -45,8 +45,8 @@ static SCHEMA: LazyLock<Arc<Schema>> =
     LazyLock::new(|| Arc::new(Schema::parse(INTERFACE).expect("a constant")));
 
 /// Checks that gRPC messages are handled alike as typed records and as JSON. Panics if a message is
-/// read in one way and refused in the other, if the two ways read different values, or if they write
-/// different bytes. Values that can be written only through JSON are not compared.
+/// read in one way and refused in the other, if the two ways read different values, or if they
+/// write different bytes. Values that can be written only through JSON are not compared.
 ///
 /// After an even first byte, the other bytes are a protocol-buffers message, which is read and
 /// written. After an odd one, they are a JSON value, which is written.

@@ -1,6 +1,6 @@
 //! Fuzz target of typed Thrift records, which are checked messages in wire form. A handler receives
-//! any bytes as a record if and only if it receives them as JSON, and then with the same values. Any
-//! JSON value is written to the same bytes in both ways, or refused in both.
+//! any bytes as a record if and only if it receives them as JSON, and then with the same values.
+//! Any JSON value is written to the same bytes in both ways, or refused in both.
 
 use std::sync::{Arc, LazyLock};
 

@@ -1,13 +1,14 @@
-//! Fuzz target of transformations of a payload's format. A payload is refused with an error message,
-//! or transformed. The result stays the same when it is transformed to the first format and back.
+//! Fuzz target of transformations of a payload's format. A payload is refused with an error
+//! message, or transformed. The result stays the same when it is transformed to the first format
+//! and back.
 
 use accelflow_accel::Limits;
 use accelflow_accel::transform::convert;
 use accelflow_trace::{Format, Transform};
 use serde::de::IgnoredAny;
 
-/// Converts a payload from one format to another. Panics unless the payload is refused with an error
-/// message, or the result is the same after conversion to the first format and back.
+/// Converts a payload from one format to another. Panics unless the payload is refused with an
+/// error message, or the result is the same after conversion to the first format and back.
 ///
 /// The input is (index of the source format, index of the target format, payload), with indices
 /// modulo 3 into [`Format::ALL`].

@@ -4,8 +4,8 @@
 use accelflow_workload::file::{read, write};
 
 /// Parses `text` as a workload file. Panics unless the text is refused with a message that begins
-/// with the file's name, or the workload is the same after writing and reading. Its traces must then
-/// link, or be refused with an error message.
+/// with the file's name, or the workload is the same after writing and reading. Its traces must
+/// then link, or be refused with an error message.
 pub fn check(text: &str) {
     let document = match read(text, "fuzz.toml") {
         Ok(document) => document,

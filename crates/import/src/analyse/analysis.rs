@@ -75,9 +75,9 @@ impl Analysis {
     }
 
     /// The analysis of the whole data set, which does not depend on the order of its traces unless
-    /// shapes were forgotten or names ran out: names are numbered by their texts, and calls without a
-    /// server span have the operation that answers other calls of the same name, if it is the only
-    /// one. Returns the names, too.
+    /// shapes were forgotten or names ran out: names are numbered by their texts, and calls without
+    /// a server span have the operation that answers other calls of the same name, if it is the
+    /// only one. Returns the names, too.
     ///
     /// # Errors
     /// [`ImportError::Strict`] for a guess if the options refuse guesses.
@@ -108,8 +108,8 @@ impl Analysis {
         self.outside.window()
     }
 
-    /// Drops the least frequent shapes until half of the room is free. Each operation keeps its most
-    /// frequent shape, unless shapes that are far more frequent would have to go for it.
+    /// Drops the least frequent shapes until half of the room is free. Each operation keeps its
+    /// most frequent shape, unless shapes that are far more frequent would have to go for it.
     fn forget_rare(&mut self) {
         for (keep_one, until) in [(true, FAR_MORE), (false, u64::MAX / 2)] {
             let mut most = 1;

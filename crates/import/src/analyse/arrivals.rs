@@ -47,8 +47,8 @@ impl Arrivals {
 
     /// The time in which the requests arrived; `None` if all started at the same time.
     ///
-    /// A few starts that are far from the others are left out: a host with a wrong clock would lower
-    /// all rates.
+    /// A few starts that are far from the others are left out: a host with a wrong clock would
+    /// lower all rates.
     pub(crate) fn window(&self) -> Option<Window> {
         let [first, last] = self.ends.as_ref()?;
         let whole_s = (last.0 - first.0) as f64 / 1e9;

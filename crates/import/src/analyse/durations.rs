@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use super::sample::Mean;
 
-/// Durations in ns, with their exact mean. Percentiles are exact for up to 512 durations, and within
-/// 0.5 % for more.
+/// Durations in ns, with their exact mean. Percentiles are exact for up to 512 durations, and
+/// within 0.5 % for more.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Durations {
     mean: Mean,

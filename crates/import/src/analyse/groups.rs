@@ -243,8 +243,8 @@ impl Item {
     }
 }
 
-/// Whether both calls are of one target, or may be: an attempt without a server span is known by its
-/// client's name only.
+/// Whether both calls are of one target, or may be: an attempt without a server span is known by
+/// its client's name only.
 fn is_same(first: &Call, second: &Call) -> bool {
     let by_name = !first.answered || !second.answered;
     first.target == second.target || (by_name && first.asked == second.asked)

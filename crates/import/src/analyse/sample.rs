@@ -50,8 +50,8 @@ impl Sample {
             self.kept.push(value);
             return;
         }
-        // Reservoir sampling. The draw depends on the number of values alone, so that equal files give
-        // equal results.
+        // Reservoir sampling. The draw depends on the number of values alone, so that equal files
+        // give equal results.
         let place = Stream::new(self.mean.count, 0).below(self.mean.count) as usize;
         if let Some(kept) = self.kept.get_mut(place) {
             *kept = value;

@@ -160,10 +160,11 @@ impl Operation {
         grown
     }
 
-    /// Drops the shapes with at most `most` requests, but with `keep_one` not the most frequent one.
-    /// Returns how many calls they had.
+    /// Drops the shapes with at most `most` requests, but with `keep_one` not the most frequent
+    /// one. Returns how many calls they had.
     pub(super) fn forget_up_to(&mut self, most: u64, keep_one: bool) -> usize {
-        // Of equal ones the first, in the order of the keys, so that equal files give equal results.
+        // Of equal ones the first, in the order of the keys, so that equal files give equal
+        // results.
         let frequent = self.shapes.iter().filter(|_| keep_one);
         let kept = frequent.max_by(|(a, first), (b, second)| {
             let requests = first.requests.cmp(&second.requests);
@@ -182,9 +183,9 @@ impl Operation {
         freed
     }
 
-    /// Gives each call its final target: the numbers of names by `renumbered`, and first the operation
-    /// that `answers` finds for calls without a server span. Shapes that are alike then become one.
-    /// Returns the number of these calls of each shape, with a trace that has one.
+    /// Gives each call its final target: the numbers of names by `renumbered`, and first the
+    /// operation that `answers` finds for calls without a server span. Shapes that are alike then
+    /// become one. Returns the number of these calls of each shape, with a trace that has one.
     pub(super) fn settle(
         &mut self,
         answers: impl Fn(Method) -> Option<Method>,

@@ -4,7 +4,8 @@
 //! A file consists of one or more documents. Each is one of:
 //! * `{"data": [TRACE, ...]}`, the answer of Jaeger's API;
 //! * `[TRACE or SPAN, ...]`;
-//! * a `TRACE`: `{"traceID": ..., "spans": [SPAN, ...], "processes": {"p1": {"serviceName": ...}}}`;
+//! * a `TRACE`: `{"traceID": ..., "spans": [SPAN, ...], "processes": {"p1": {"serviceName":
+//!   ...}}}`;
 //! * a `SPAN` with its process in it, or `{"_source": SPAN}`, as Elasticsearch exports lines.
 //!
 //! `processes` mostly follow the spans that name them, so the spans of a trace are kept until the

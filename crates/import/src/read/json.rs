@@ -13,8 +13,8 @@ use crate::error::ImportError;
 /// Reads all documents of `source` with `document`, which is asked again while there are more.
 ///
 /// # Errors
-/// [`ImportError::Kind`] for a file that is not JSON; [`ImportError::Syntax`] for JSON that ends too
-/// early or is malformed; errors of reading; and what `document` left in `failure`.
+/// [`ImportError::Kind`] for a file that is not JSON; [`ImportError::Syntax`] for JSON that ends
+/// too early or is malformed; errors of reading; and what `document` left in `failure`.
 pub(crate) fn documents(
     mut source: Source,
     file: &str,

@@ -1,6 +1,6 @@
-//! Reader of OTLP as JSON: a single `ExportTraceServiceRequest`, or one per line as the OpenTelemetry
-//! collector's file exporter writes. Names of fields are in lowerCamelCase or as in protobuf's schema
-//! (`trace_id`): the JSON format of protobuf allows both.
+//! Reader of OTLP as JSON: a single `ExportTraceServiceRequest`, or one per line as the
+//! OpenTelemetry collector's file exporter writes. Names of fields are in lowerCamelCase or as in
+//! protobuf's schema (`trace_id`): the JSON format of protobuf allows both.
 
 use std::fmt;
 

@@ -73,8 +73,8 @@ impl Own {
 
 const SEND: [&str; 3] = ["Ser", "Encr", "TCP"];
 
-/// The text of all `own` traces, each under its name. Of those that begin chains, only those that are
-/// `used`.
+/// The text of all `own` traces, each under its name. Of those that begin chains, only those that
+/// are `used`.
 ///
 /// # Errors
 /// None in practice: the same builders can fail for sources that users give.

@@ -1,7 +1,8 @@
 //! Spans of tests: written a line each, in any of the formats.
 //!
-//! A line is `TRACE SPAN PARENT SERVICE OPERATION KIND START END [KEY=VALUE...]`; times are in us after
-//! a fixed day, `-` stands for no parent and for no kind, and `>PARENT` follows from its parent.
+//! A line is `TRACE SPAN PARENT SERVICE OPERATION KIND START END [KEY=VALUE...]`; times are in us
+//! after a fixed day, `-` stands for no parent and for no kind, and `>PARENT` follows from its
+//! parent.
 
 #![allow(clippy::unwrap_used, dead_code, reason = "each test uses a part")]
 

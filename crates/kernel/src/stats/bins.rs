@@ -17,8 +17,8 @@ const DIGITS: u8 = 3;
 /// The longest duration that is distinguished from longer ones, in picoseconds: 53 days.
 const LONGEST_PS: u64 = 1 << 62;
 
-/// Durations in picoseconds, counted in bins whose widths grow with the duration (HdrHistogram). All
-/// arithmetic is on integers, so that counts are the same on every machine.
+/// Durations in picoseconds, counted in bins whose widths grow with the duration (HdrHistogram).
+/// All arithmetic is on integers, so that counts are the same on every machine.
 #[derive(Clone, Debug)]
 pub(super) struct Bins {
     counts: Histogram<u64>,

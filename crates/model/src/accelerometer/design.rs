@@ -41,8 +41,8 @@ impl Threading {
         }
     }
 
-    /// The numbers, such as `(3)`, of the Accelerometer paper's equations for this design: first for
-    /// the speedup, then for the latency reduction.
+    /// The numbers, such as `(3)`, of the Accelerometer paper's equations for this design: first
+    /// for the speedup, then for the latency reduction.
     pub fn equations(self, placement: Placement) -> (&'static str, &'static str) {
         match (self, placement) {
             (Threading::Sync, _) => ("(1)", "(1)"),

@@ -10,10 +10,10 @@ const LARGEST: f64 = (1_u64 << 63) as f64;
 /// The costs of one offload of g bytes, on the host and on the accelerator.
 ///
 /// The host would need `cycles_per_byte` g^`complexity` cycles for the work. Moving the data takes
-/// `transfer` cycles for any size, plus `transfer_per_byte` cycles for each byte. An accelerator with
-/// a pipelined interface works while data arrive: `transfer_per_byte` is 0. An accelerator that needs
-/// all g bytes before it begins has a transfer time in proportion to g: `transfer` is usually 0. The
-/// paper uses only the mean transfer time L ("L is independent of g", section 3).
+/// `transfer` cycles for any size, plus `transfer_per_byte` cycles for each byte. An accelerator
+/// with a pipelined interface works while data arrive: `transfer_per_byte` is 0. An accelerator
+/// that needs all g bytes before it begins has a transfer time in proportion to g: `transfer` is
+/// usually 0. The paper uses only the mean transfer time L ("L is independent of g", section 3).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Offload {
     /// C_b: the host needs C_b g^`complexity` cycles for g bytes; above 0.
@@ -73,9 +73,9 @@ impl Lucrative {
 }
 
 impl Offload {
-    /// The host cycles that an offload of `bytes` bytes saves: the host's cycles for the work, minus
-    /// the costs of the offload. `c` states how often each cost counts. Negative if the costs are
-    /// higher.
+    /// The host cycles that an offload of `bytes` bytes saves: the host's cycles for the work,
+    /// minus the costs of the offload. `c` states how often each cost counts. Negative if the costs
+    /// are higher.
     pub fn gain(&self, c: Coefficients, bytes: f64) -> MeanCycles {
         let (saved, fixed, per_byte) = self.terms(c);
         MeanCycles(saved * libm::pow(bytes, self.complexity) - per_byte * bytes - fixed)

@@ -13,7 +13,8 @@
 //!
 //! * [`Point`]: one evaluation of the equations; [`batch`]: millions of evaluations;
 //! * [`Offload::lucrative`]: the sizes for which an offload pays (equations 2, 4 and 7);
-//! * [`SizeCdf`]: the distribution of offload sizes; [`Station`]: the wait of offloads in the queue;
+//! * [`SizeCdf`]: the distribution of offload sizes; [`Station`]: the wait of offloads in the
+//!   queue;
 //! * [`Scenario`]: a service with one accelerator or several, with everything above;
 //! * [`simulation`]: a scenario simulated event by event, for effects that the equations leave out;
 //! * [`uncertainty`]: how much the results of a scenario vary with uncertain inputs;

@@ -130,8 +130,8 @@ pub enum Field {
     Setup,
     /// Q: the cycles that an offload waits in the accelerator's queue, if Q is given as a mean.
     Queue,
-    /// The hosts that share the accelerator, if Q is computed from an M/G/k queue. The number is the
-    /// same for all kernels that share the queue.
+    /// The hosts that share the accelerator, if Q is computed from an M/G/k queue. The number is
+    /// the same for all kernels that share the queue.
     QueueHosts,
     /// The part of L, the cycles to move one offload, that does not depend on the size.
     Transfer,

@@ -1,10 +1,10 @@
 //! Executions in the ensemble, and the turns that the arms of a fork take.
 //!
 //! The arms of a fork run at the same time. But a run keeps its record, uses its connections and
-//! notifies the core in the order of inline execution. So one arm at a time has the *turn*: it holds
-//! the record, and passes the record on when it ends. The other arms run ahead, log their steps, and
-//! wait where they need the turn. The bytes and visits of a run then equal those of inline
-//! execution, whichever arm is faster.
+//! notifies the core in the order of inline execution. So one arm at a time has the *turn*: it
+//! holds the record, and passes the record on when it ends. The other arms run ahead, log their
+//! steps, and wait where they need the turn. The bytes and visits of a run then equal those of
+//! inline execution, whichever arm is faster.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

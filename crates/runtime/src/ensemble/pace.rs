@@ -3,7 +3,8 @@
 //! Software assigns each step a deadline relative to the start of the execution. A step that ends
 //! early passes its slack to the next (AccelFlow, section IV.C). As in the simulated server, the
 //! time left until the run's deadline is divided over the run's steps in proportion to their
-//! expected work. The simulator knows the work in advance; the ensemble learns it from earlier runs.
+//! expected work. The simulator knows the work in advance; the ensemble learns it from earlier
+//! runs.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};

@@ -40,8 +40,8 @@ pub struct PoolSettings {
     /// itself. The best value is the break-even size of Accelerometer's equations (2), (4) and (7);
     /// `docs/accelerometer.md` explains how to find it. Default 0: every run is offloaded.
     pub least_bytes: usize,
-    /// The order in which the entries of an input queue are served. Default: first in, first out, as
-    /// in the paper.
+    /// The order in which the entries of an input queue are served. Default: first in, first out,
+    /// as in the paper.
     pub policy: DispatchPolicy,
     /// The largest number of runs of traces that may be in progress at a time. Default 4,096, an
     /// assumption of this project.
@@ -100,7 +100,8 @@ pub struct PoolCounters {
     /// The number of steps in which the accelerator's body panicked. The worker then continues with
     /// a new body.
     pub panics: u64,
-    /// The number of steps that changed places with an earlier entry of the queue to meet a deadline.
+    /// The number of steps that changed places with an earlier entry of the queue to meet a
+    /// deadline.
     pub exchanged: u64,
     /// The number of steps in `done` that had a deadline.
     pub with_deadline: u64,

@@ -1,5 +1,5 @@
-//! The loops of the ensemble's threads: the workers of accelerators, the threads that act as cores, and
-//! the thread that fails parked traces whose responses are late.
+//! The loops of the ensemble's threads: the workers of accelerators, the threads that act as cores,
+//! and the thread that fails parked traces whose responses are late.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;

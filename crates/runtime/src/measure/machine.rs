@@ -112,8 +112,8 @@ pub struct ChainCosts {
     /// Accelerometer's parameter o0 in nanoseconds, for each round: the host's processor time to
     /// begin the offload and to take the result.
     pub setup_ns: Vec<f64>,
-    /// Accelerometer's parameter L in nanoseconds, for each round: the time of the offload minus o0.
-    /// In this time the worker of each accelerator in the chain is woken.
+    /// Accelerometer's parameter L in nanoseconds, for each round: the time of the offload minus
+    /// o0. In this time the worker of each accelerator in the chain is woken.
     pub transfer_ns: Vec<f64>,
 }
 

@@ -1,5 +1,5 @@
-//! Measures three parameters of Accelerometer: o0 (setup) and L (transfer) of offloads to accelerators
-//! that do nothing, and o1 (the switch between two threads).
+//! Measures three parameters of Accelerometer: o0 (setup) and L (transfer) of offloads to
+//! accelerators that do nothing, and o1 (the switch between two threads).
 
 use std::hint::black_box;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -57,8 +57,8 @@ pub struct OffloadCost {
     /// Accelerometer's parameter o0, in nanoseconds: the host's processor time to begin the offload
     /// and to take the result.
     pub setup_ns: f64,
-    /// Accelerometer's parameter L, in nanoseconds: the time from the start of the offload until its
-    /// result is there, minus o0.
+    /// Accelerometer's parameter L, in nanoseconds: the time from the start of the offload until
+    /// its result is there, minus o0.
     pub transfer_ns: f64,
 }
 

@@ -1,5 +1,5 @@
-//! The interface to peers, the other ends of a trace's connections: services over real connections, or
-//! a replacement in this process ([`LoopbackPeer`]).
+//! The interface to peers, the other ends of a trace's connections: services over real connections,
+//! or a replacement in this process ([`LoopbackPeer`]).
 
 mod answers;
 mod error;

@@ -1,5 +1,5 @@
-//! The intervals of time in which hardware is busy, derived from the activities that a simulated server
-//! reports.
+//! The intervals of time in which hardware is busy, derived from the activities that a simulated
+//! server reports.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};

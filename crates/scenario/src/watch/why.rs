@@ -36,8 +36,9 @@ pub struct Why {
     /// The two groups of compared requests: around the median, and around `percentile` (the slow
     /// requests).
     pub bands: [Band; 2],
-    /// The mean times of requests around the median and of slow requests at the resources: a row for
-    /// each category of a resource's work, and of the waits for it. The largest increase comes first.
+    /// The mean times of requests around the median and of slow requests at the resources: a row
+    /// for each category of a resource's work, and of the waits for it. The largest increase comes
+    /// first.
     pub times: Vec<BandTime>,
     /// For each resource for which the compared requests waited, the services that occupied the
     /// resource during these waits.

@@ -137,9 +137,9 @@ pub struct RetryPolicy {
     /// 250 ms.
     pub max_delay: Duration,
     /// The amount, from 0 to 1, that each call adds to the client's retry budget (the number of
-    /// retries that it may make). A retry takes 1 from the budget. With a budget below 1, the client
-    /// does not retry. So in the long run, retries are at most this share of calls, even if the
-    /// service always fails. Default 0.1.
+    /// retries that it may make). A retry takes 1 from the budget. With a budget below 1, the
+    /// client does not retry. So in the long run, retries are at most this share of calls, even if
+    /// the service always fails. Default 0.1.
     pub budget_ratio: f64,
     /// The retry budget with which the client starts, as a number of retries. The budget never
     /// grows above this value. Default 10.

@@ -191,8 +191,9 @@ impl Client {
         Ok(checked?)
     }
 
-    /// Returns the record type of the results of `method`, by which texts that stand for a NaN or an
-    /// infinity of a `double` can be read as numbers; `None` if the interface has no such function.
+    /// Returns the record type of the results of `method`, by which texts that stand for a NaN or
+    /// an infinity of a `double` can be read as numbers; `None` if the interface has no such
+    /// function.
     pub fn result_type(&self, method: &str) -> Option<Record> {
         let settings = &self.channel.settings;
         let function = self.find(method).ok()?;

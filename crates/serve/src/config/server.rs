@@ -167,8 +167,8 @@ pub struct Config {
     /// and names of functions. Default false: clients get only a code and an id, and the error log
     /// has the rest ([`Server::set_error_log`](crate::Server::set_error_log)).
     pub verbose_errors: bool,
-    /// Whether clients of gRPC can ask for the interface by server reflection, as grpcurl does. Default
-    /// false, since the interface may be confidential.
+    /// Whether clients of gRPC can ask for the interface by server reflection, as grpcurl does.
+    /// Default false, since the interface may be confidential.
     pub reflection: bool,
     /// Whether the ensemble reports errors of a handler's storage accesses and calls directly to
     /// the handler's client, with the error subtraces of T6, T7 and T10 (AccelFlow, section IV.B).

@@ -26,8 +26,8 @@ pub enum TelemetryError {
     /// `sample_ratio` is not from 0 to 1.
     #[error(transparent)]
     Ratio(#[from] Refusal),
-    /// The `endpoint` held by this error is not an HTTP URL with a host. The URL may leave out the port
-    /// and the path.
+    /// The `endpoint` held by this error is not an HTTP URL with a host. The URL may leave out the
+    /// port and the path.
     #[error(
         "endpoint = '{0}': must be a URL http://HOST/PATH or http://HOST:PORT/PATH with a port of at \
          most 65535, such as http://127.0.0.1:4318/v1/traces"

@@ -36,8 +36,8 @@ pub struct Shaping {
 
 /// The settings of a server's control plane, which admits or refuses tenants' SLOs: the available
 /// accelerator time in seconds per second, the share of this time that tenants may use, and the
-/// period after which SLOs are checked. If the cores do the accelerators' work, the available time is
-/// the number of cores.
+/// period after which SLOs are checked. If the cores do the accelerators' work, the available time
+/// is the number of cores.
 pub type Control = ControlSettings;
 
 /// A service-level objective (SLO) that a tenant requests: a rate of requests, which must be met in

@@ -1,5 +1,5 @@
-//! Encodes the results of functions as records (messages in their wire form), or as JSON text that has
-//! the numbers of records.
+//! Encodes the results of functions as records (messages in their wire form), or as JSON text that
+//! has the numbers of records.
 
 use std::sync::Arc;
 
@@ -63,8 +63,8 @@ impl Form<'_> {
 }
 
 impl Form<'_> {
-    /// The JSON text of a value whose numbers may be NaN or infinite, which `json`, the text that serde
-    /// writes, has as null. Returns `json` itself if there are no such numbers.
+    /// The JSON text of a value whose numbers may be NaN or infinite, which `json`, the text that
+    /// serde writes, has as null. Returns `json` itself if there are no such numbers.
     ///
     /// # Errors
     /// [`AccelError::NotFinite`] for such a number where the interface has no `double`.
@@ -81,7 +81,8 @@ impl Form<'_> {
         if let Err(error @ AccelError::NotFinite { .. }) = written {
             return Err(error);
         }
-        // Another value that does not fit is refused later, or passes unchanged in a compressed body.
+        // Another value that does not fit is refused later, or passes unchanged in a compressed
+        // body.
         let result = written.and_then(|record| record.to_json(&bytes));
         wipe_all(&mut bytes);
         let result = result.unwrap_or_default();

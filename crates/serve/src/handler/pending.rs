@@ -95,8 +95,8 @@ impl Pending {
         }
     }
 
-    /// The processor time that other threads have used to make the answer, once that has arrived; `None`
-    /// before, and if it is not known.
+    /// The processor time that other threads have used to make the answer, once that has arrived;
+    /// `None` before, and if it is not known.
     pub(crate) fn work(&self) -> Arc<OnceLock<Duration>> {
         self.wait.0.worked.clone()
     }

@@ -78,8 +78,8 @@ pub(crate) struct Arguments<'a> {
 }
 
 impl<'a> Arguments<'a> {
-    /// The record of Thrift arguments that are the JSON text `json`, if a text in it may stand for a
-    /// number that JSON does not have. Text that does not fit the interface has none.
+    /// The record of Thrift arguments that are the JSON text `json`, if a text in it may stand for
+    /// a number that JSON does not have. Text that does not fit the interface has none.
     fn with_floats(&self, json: &[u8]) -> Option<&'a Wiped> {
         let Record::Thrift(record) = self.record else {
             return None;

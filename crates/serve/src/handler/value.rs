@@ -20,8 +20,8 @@ pub(crate) enum Value {
 pub enum HandlerError {
     /// An exception that the interface declares for the function. In gRPC it is an error status,
     /// which every method may raise: `field` is a name such as `NOT_FOUND`, and `body` has the
-    /// status text as `{"message": "..."}`, and perhaps `details`, a list of messages in the JSON form of
-    /// `google.protobuf.Any`.
+    /// status text as `{"message": "..."}`, and perhaps `details`, a list of messages in the JSON
+    /// form of `google.protobuf.Any`.
     #[error("exception '{field}'")]
     Declared {
         /// The name of the exception's field in `throws`; in gRPC the name of the status code.

@@ -405,8 +405,8 @@ impl Places {
             let used = usize::try_from(descriptor).map_or(usize::MAX, |number| number + 1);
             used.saturating_add(more) <= descriptor_limit()
         };
-        // The system assigns the lowest free number, so all numbers below it are in use. It assigned
-        // the stream's when the server began to wait for a connection; a copy has today's.
+        // The system assigns the lowest free number, so all numbers below it are in use. It
+        // assigned the stream's when the server began to wait for a connection; a copy has today's.
         let fits_now = || stream.try_clone().is_ok_and(|copy| fits(copy.as_raw_fd()));
         match fits(stream.as_raw_fd()) || fits_now() {
             true => Ok(()),

@@ -1,5 +1,5 @@
-//! Traces of a service's own as text, and which traces a call takes. Tests of `accelflow-storage` use this
-//! file, too.
+//! Traces of a service's own as text, and which traces a call takes. Tests of `accelflow-storage`
+//! use this file, too.
 
 use accelflow_runtime::trail::{self, TrailPhase};
 use accelflow_serve::TraceSource;

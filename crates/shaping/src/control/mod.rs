@@ -3,8 +3,8 @@
 //!
 //! The *capacity* of the server and the rates of tenants are in accelerator seconds per second:
 //! seconds of accelerator time that may be used in a second. The *time* of a request is the
-//! accelerator time that it takes. As in the rest of this crate there is no clock; the caller counts
-//! the events of each period.
+//! accelerator time that it takes. As in the rest of this crate there is no clock; the caller
+//! counts the events of each period.
 //!
 //! * [`Slo`] is a promise: a request rate to be met in at least a given share of all periods, and a
 //!   latency percentile.

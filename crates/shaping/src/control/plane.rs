@@ -120,7 +120,8 @@ impl ControlPlane {
         self.eased
     }
 
-    /// Returns the accelerator time that is promised to all tenants together, in seconds per second.
+    /// Returns the accelerator time that is promised to all tenants together, in seconds per
+    /// second.
     pub fn promised(&self) -> f64 {
         self.tenants.iter().map(TenantStatus::promised).sum()
     }

@@ -38,8 +38,8 @@ impl LatencySlo {
 pub struct Slo {
     /// The promised rate, in requests per second: above 0 and at most 10^9.
     pub requests_per_s: f64,
-    /// The mean accelerator time of a request, from which the promised accelerator time follows: 1 ns
-    /// to 10 s.
+    /// The mean accelerator time of a request, from which the promised accelerator time follows: 1
+    /// ns to 10 s.
     pub time: Time,
     /// The message size from which `time` was predicted; `None` if `time` was given directly. With
     /// a size, `time` follows the measured times of messages of this size, as long as the capacity

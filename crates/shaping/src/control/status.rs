@@ -136,8 +136,9 @@ impl TenantStatus {
     /// number and in time, and got less than promised in this period. Time counts because requests
     /// may be larger than promised.
     ///
-    /// One request may be owed, since the end of a period cuts one, which counts in the next. What is
-    /// owed adds up over periods, so that promises of less than a request a period are judged, too.
+    /// One request may be owed, since the end of a period cuts one, which counts in the next. What
+    /// is owed adds up over periods, so that promises of less than a request a period are judged,
+    /// too.
     fn falls_behind(&mut self, slo: Slo, counted: &Counters, period: f64) -> bool {
         let enough = period * (1.0 - TOLERANCE);
         let lacks = Owed {

@@ -6,8 +6,8 @@ use std::time::Duration;
 /// Time between two calls of `progress`: short enough for a person who waits.
 const BETWEEN_REPORTS: Duration = Duration::from_millis(50);
 
-/// Calls `work` on `threads` threads, with true on the first. Calls `report` several times a second,
-/// and when all have ended.
+/// Calls `work` on `threads` threads, with true on the first. Calls `report` several times a
+/// second, and when all have ended.
 pub(super) fn on_threads(threads: usize, work: &(dyn Fn(bool) + Sync), mut report: impl FnMut()) {
     std::thread::scope(|scope| {
         let (working, ended) = mpsc::channel::<()>();

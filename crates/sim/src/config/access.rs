@@ -6,7 +6,8 @@ use super::blank::blank;
 use super::server::{Config, TRANSACTION};
 use super::table::PARAMETERS;
 
-/// The least limit of a tenant's traffic with memory: less would not move a request in its lifetime.
+/// The least limit of a tenant's traffic with memory: less would not move a request in its
+/// lifetime.
 const LEAST_GB_PER_S: f64 = 0.001;
 /// The shortest time slice, a thousandth of Linux's: a core would do nothing but switch.
 const LEAST_SLICE_NS: f64 = 1_000.0;
@@ -63,7 +64,8 @@ impl Config {
         self.check_least("core.time_slice_ns", self.get(switch)?, switch)
     }
 
-    /// Checks that the value of `key` is 0, or at least `least`, the value of `other` if that is given.
+    /// Checks that the value of `key` is 0, or at least `least`, the value of `other` if that is
+    /// given.
     fn check_least(&self, key: &str, least: f64, other: &str) -> Result<(), Refusal> {
         let value = self.get(key)?;
         if value == 0.0 || value >= least {

@@ -231,8 +231,9 @@ impl<T: Copy + PartialEq> Station<T> {
         !self.idle.is_empty() && !self.ready.is_empty()
     }
 
-    /// Starts an entry of `owner` that becomes ready in a reserved input entry, if no other waits and
-    /// an element is idle. Equivalent to [`Station::ready`] and [`Station::start`] in that case.
+    /// Starts an entry of `owner` that becomes ready in a reserved input entry, if no other waits
+    /// and an element is idle. Equivalent to [`Station::ready`] and [`Station::start`] in that
+    /// case.
     #[inline(always)]
     pub(crate) fn start_at_once(&mut self, owner: Owner, now: Time) -> Option<Element> {
         match self.ready.is_empty() {

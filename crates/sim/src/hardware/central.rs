@@ -61,8 +61,8 @@ impl<T: Copy> CentralQueue<T> {
         free
     }
 
-    /// Takes an entry for a join, if one is free and another is not taken by a join: an operation in
-    /// the overflow area may be an arm, and waits for an entry.
+    /// Takes an entry for a join, if one is free and another is not taken by a join: an operation
+    /// in the overflow area may be an arm, and waits for an entry.
     pub(crate) fn reserve_for_join(&mut self) -> bool {
         let free = self.joins + 1 < self.entries && self.reserve();
         self.joins += usize::from(free);

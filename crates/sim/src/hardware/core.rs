@@ -184,8 +184,8 @@ impl<T: Copy> Core<T> {
         Some(running.task)
     }
 
-    /// The rest of the slice of a task that leaves the core; a whole one if it has used it up or had
-    /// none.
+    /// The rest of the slice of a task that leaves the core; a whole one if it has used it up or
+    /// had none.
     fn left_at(&self, running: &Running<T>, now: Time) -> Time {
         match running.slice_ends.saturating_sub(now) {
             _ if running.slice_ends == Time::MAX => self.slices.length,

@@ -1,5 +1,5 @@
-/// A number by which many are divided: with a multiplication by its inverse (Lemire, Kaser and Kurz,
-/// Faster remainder by direct computation, 2019).
+/// A number by which many are divided: with a multiplication by its inverse (Lemire, Kaser and
+/// Kurz, Faster remainder by direct computation, 2019).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Divisor {
     by: u32,

@@ -21,8 +21,8 @@ pub(crate) struct Network {
     ///
     /// [`LinkKind`]: super::routes::LinkKind
     latencies: [Time; 3],
-    /// Whether a route is booked at once: no link is slower than an interface, so the end of a route
-    /// sets the pace, and no observer asks for reservations.
+    /// Whether a route is booked at once: no link is slower than an interface, so the end of a
+    /// route sets the pace, and no observer asks for reservations.
     at_once: bool,
     link_rate: Bandwidth,
     crossing_rate: Bandwidth,
@@ -220,7 +220,8 @@ impl Carried {
             let carried = before.iter().zip(after).map(|(b, a)| a.saturating_sub(*b));
             let most = carried.max().unwrap_or(Time::ZERO);
             if window > Time::ZERO {
-                // An overloaded link forgets how many of its reservations are later than the window.
+                // An overloaded link forgets how many of its reservations are later than the
+                // window.
                 (most.as_ps() as f64 / window.as_ps() as f64).min(1.0)
             } else {
                 0.0

@@ -38,8 +38,8 @@ impl Flow {
 pub(crate) struct Pipe {
     /// The last interval taken: from, until.
     last: (Time, Time),
-    /// Number of intervals that have come behind others so far. Modulo the size of `older` it is the
-    /// place there of the last interval when there is another one.
+    /// Number of intervals that have come behind others so far. Modulo the size of `older` it is
+    /// the place there of the last interval when there is another one.
     next: usize,
     /// The number from which on the first intervals are forgotten.
     limit: usize,
@@ -122,8 +122,8 @@ impl Pipe {
         }
     }
 
-    /// The same for a transfer that is wanted before the last interval: it mostly comes after the one
-    /// before that.
+    /// The same for a transfer that is wanted before the last interval: it mostly comes after the
+    /// one before that.
     #[inline(never)]
     fn take_before_last(&mut self, wanted: Time, length: Time) -> Time {
         let before = (self.next + KEPT - 1) % KEPT;

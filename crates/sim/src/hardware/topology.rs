@@ -356,7 +356,8 @@ impl Topology {
         (all as u64, 1)
     }
 
-    /// The link from one chiplet to another. The cores' chiplet has one link each way for all others.
+    /// The link from one chiplet to another. The cores' chiplet has one link each way for all
+    /// others.
     fn crossing(&self, from: usize, to: usize) -> usize {
         let pair = match (from, to) {
             (0, _) => 1,

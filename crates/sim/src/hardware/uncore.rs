@@ -104,8 +104,8 @@ impl Uncore {
         self.network.transfer(from, to, size, Flow::at(now)).tail
     }
 
-    /// Time of `size` between the cache and an accelerator on an idle server. The distance is that to
-    /// the middle of the cores' mesh, where LdB is.
+    /// Time of `size` between the cache and an accelerator on an idle server. The distance is that
+    /// to the middle of the cores' mesh, where LdB is.
     pub(crate) fn unloaded(&self, accel: Accel, size: Bytes) -> Time {
         self.unloaded[accel.index()] + self.network.slowest(size)
     }

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use accelflow_trace::Accel;
 
 /// The pairs of accelerators that the system Cohort connects by static links. The first accelerator
-/// of a pair hands operations over to the second without a core, if the payload fits a queue entry and
-/// there is no branch, transformation or join in between.
+/// of a pair hands operations over to the second without a core, if the payload fits a queue entry
+/// and there is no branch, transformation or join in between.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Links(BTreeSet<(Accel, Accel)>);
 

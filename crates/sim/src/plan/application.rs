@@ -37,7 +37,8 @@ impl Plan {
 
 impl ServicePlan {
     /// The core time of the application logic `mean` in the phase number `phase`, for the request
-    /// number `request`. It is a function of the arguments alone, so it is the same in every system.
+    /// number `request`. It is a function of the arguments alone, so it is the same in every
+    /// system.
     #[inline]
     pub(crate) fn application_time(&self, phase: u16, mean: Time, seed: u64, request: u64) -> Time {
         let mut drawn = self.application.iter();

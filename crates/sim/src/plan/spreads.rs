@@ -27,8 +27,8 @@ impl ServiceSpreads {
 
     /// Returns the core time that a request spends neither in operations nor in application logic:
     /// in the operating system, in sockets and in scheduling. A simulation adds this time only in
-    /// systems without accelerators. `request` is the sequence number of the request, and `seed` the
-    /// random seed. Zero unless the service's recording has such times.
+    /// systems without accelerators. `request` is the sequence number of the request, and `seed`
+    /// the random seed. Zero unless the service's recording has such times.
     pub fn outside_core(&self, seed: u64, request: u64) -> Time {
         let outside = self.outside.core.as_ref();
         outside.map_or(Time::ZERO, |times| times.draw(seed, request, OUTSIDE))

@@ -20,8 +20,8 @@ use crate::orchestrators::{CoreRequests, Properties};
 use crate::plan::{PhasePlan, Plan};
 use crate::stats::{Fallback, Operated, Part, SimulationResult};
 
-/// Number of events between two checks of the watch: less than a millisecond, or a second if each event
-/// moves a payload of 100 MB.
+/// Number of events between two checks of the watch: less than a millisecond, or a second if each
+/// event moves a payload of 100 MB.
 pub(super) const EVENTS_BETWEEN_LOOKS: u64 = 1 << 11;
 
 /// The first simulated time that is too long: 53 days. It is a quarter of the longest time that
@@ -218,16 +218,16 @@ impl<'r> Engine<'r> {
         Ok(Some(matches!(event, Event::Arrive(_))))
     }
 
-    /// Allows steps to go on with events before `horizon`. With an observer none does, since it is shown
-    /// the changes after each event.
+    /// Allows steps to go on with events before `horizon`. With an observer none does, since it is
+    /// shown the changes after each event.
     pub(crate) fn go_on_until(&mut self, horizon: Time) {
         if self.watching.is_none() {
             self.horizon = horizon;
         }
     }
 
-    /// Whether a step that has nothing else to do may go on with what happens at `at`, since no other
-    /// event comes before or then. If so, it is that time.
+    /// Whether a step that has nothing else to do may go on with what happens at `at`, since no
+    /// other event comes before or then. If so, it is that time.
     #[inline(always)]
     pub(crate) fn goes_on_at(&mut self, at: Time) -> bool {
         let next = at < self.horizon && self.calendar.is_clear_until(at) && self.is_settled();

@@ -23,8 +23,8 @@ impl<'r> Servers<'r> {
         Servers { numbers, engines }
     }
 
-    /// Simulates until nothing is left to do or `watch` stops the run: the outcomes, in the order of
-    /// the servers.
+    /// Simulates until nothing is left to do or `watch` stops the run: the outcomes, in the order
+    /// of the servers.
     pub(crate) fn run(mut self, watch: Option<&Watch>) -> Result<Vec<SimulationResult>, SimError> {
         for engine in &mut self.engines {
             engine.begin();
@@ -94,8 +94,8 @@ impl<'r> Servers<'r> {
         }
     }
 
-    /// Tells each server how far the loads of the others are. The measured window is that of all: it
-    /// begins when all loads are past their warm-ups, and ends when all counted requests have
+    /// Tells each server how far the loads of the others are. The measured window is that of all:
+    /// it begins when all loads are past their warm-ups, and ends when all counted requests have
     /// arrived.
     fn share_progress(&mut self, now: Time) {
         let warm: Vec<bool> = self.engines.iter().map(|e| e.arrivals.own_warm()).collect();

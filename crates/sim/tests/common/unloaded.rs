@@ -67,8 +67,8 @@ pub(crate) const fn accelerated(picoseconds: i64) -> [i64; 6] {
     [0, ps, ps, ps, ps, ps]
 }
 
-/// [`one_slice`] at 2.5 GHz, so that a cycle is 400 ps, and with 104 B of overhead, so that an entry
-/// of 1,104 B takes 27.6 ns at 40 GB/s.
+/// [`one_slice`] at 2.5 GHz, so that a cycle is 400 ps, and with 104 B of overhead, so that an
+/// entry of 1,104 B takes 27.6 ns at 40 GB/s.
 pub(crate) fn reference() -> Config {
     let mut config = one_slice();
     config.set("core.clock_ghz", 2.5).unwrap();

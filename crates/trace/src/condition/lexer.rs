@@ -1,4 +1,5 @@
-//! The lexer of conditions, which splits text into tokens, each with the index of its first character.
+//! The lexer of conditions, which splits text into tokens, each with the index of its first
+//! character.
 
 use super::error::ConditionError;
 use super::tree::Binary;

@@ -1,4 +1,5 @@
-//! Branch conditions: "simple logic operations on bits within the payload" (AccelFlow, section IV.A).
+//! Branch conditions: "simple logic operations on bits within the payload" (AccelFlow, section
+//! IV.A).
 //!
 //! A [`Condition`] is parsed from text such as `out['compressed'] == 1` or `field1 & field2`,
 //! type-checked, and compiled to a [`Predicate`]: a short postfix program over integers. The trace

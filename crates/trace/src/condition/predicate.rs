@@ -18,7 +18,8 @@ pub enum Op {
     Binary(Binary),
 }
 
-/// A compiled branch condition: a postfix program on a stack of integers, as the hardware evaluates it.
+/// A compiled branch condition: a postfix program on a stack of integers, as the hardware evaluates
+/// it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Predicate {
     ops: Vec<Op>,

@@ -50,8 +50,8 @@ impl Document {
     /// Returns the line and column in the file of the value at `path`, such as `services[0].sizes`.
     /// If the file does not contain the value, or if the value is in an array of more than 1,000
     /// values, returns the position of the innermost value that encloses `path` and has a known
-    /// position. Returns `None` if no enclosing value has a known position, as in a workload that was
-    /// not read from TOML text.
+    /// position. Returns `None` if no enclosing value has a known position, as in a workload that
+    /// was not read from TOML text.
     pub fn place(&self, path: &str) -> Option<Position> {
         self.places.of(path)
     }

@@ -99,9 +99,9 @@ impl Workload {
     ///
     /// # Errors
     /// [`Refusal`] for the first value that does not fit `image`: a chain that cannot run, the wait
-    /// of an unknown trace, a fact that is neither 0 nor 1 although it has odds, or although branches
-    /// test it only by itself or for equality with 0 or 1, a fact that bytes of a payload cannot
-    /// be, or a call of a service by a chain that waits for no answer.
+    /// of an unknown trace, a fact that is neither 0 nor 1 although it has odds, or although
+    /// branches test it only by itself or for equality with 0 or 1, a fact that bytes of a payload
+    /// cannot be, or a call of a service by a chain that waits for no answer.
     pub fn check_traces(&self, image: &Image) -> Result<Vec<String>, Refusal> {
         self.check_waits(image)?;
         self.check_facts(image)?;
@@ -249,8 +249,8 @@ impl Workload {
         }
     }
 
-    /// The path in the file of a fact of `trace`, or of all of them, or of the trace itself if it is
-    /// the first of the chain at `place` and no field is given.
+    /// The path in the file of a fact of `trace`, or of all of them, or of the trace itself if it
+    /// is the first of the chain at `place` and no field is given.
     fn fact_of(&self, place: &Place, trace: &str, field: Option<&str>) -> String {
         let (path, chain) = self.path_of(place);
         if field.is_none() && chain.is_some_and(|chain| chain.trace == trace) {

@@ -51,8 +51,8 @@ impl Workload {
         own.or(self.defaults.arrivals.as_ref())
     }
 
-    /// The mean rate of the table that `service`'s arrivals follow. It is the rate stated beside the
-    /// table, which differs from the table's mean by rounding only ([`check_mean`]).
+    /// The mean rate of the table that `service`'s arrivals follow. It is the rate stated beside
+    /// the table, which differs from the table's mean by rounding only ([`check_mean`]).
     pub(super) fn table_rate(&self, service: &Service) -> Option<f64> {
         let (arrivals, beside) = match &service.arrivals {
             Some(own) => (own, service.rate_rps),

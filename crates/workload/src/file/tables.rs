@@ -20,8 +20,8 @@ pub(super) struct Source {
 }
 
 impl<const N: usize> Table<N> {
-    /// The columns called `names` of `text`, the contents of the CSV file `file` that `place` names;
-    /// others are ignored.
+    /// The columns called `names` of `text`, the contents of the CSV file `file` that `place`
+    /// names; others are ignored.
     pub(super) fn read(
         text: &str,
         file: &str,
@@ -124,8 +124,8 @@ impl Source {
         format!("{place}: {name} in line {line} of {file}")
     }
 
-    /// Makes a refusal of the rows, whose place is `at` in them, such as `[3]` or `[3][1]`, name the
-    /// cell; without a row, the file. `None` if `at` is not a place in the rows.
+    /// Makes a refusal of the rows, whose place is `at` in them, such as `[3]` or `[3][1]`, name
+    /// the cell; without a row, the file. `None` if `at` is not a place in the rows.
     pub(super) fn named(&self, refusal: &Refusal, at: &str) -> Option<Refusal> {
         let mut named = refusal.clone();
         if at.is_empty() {

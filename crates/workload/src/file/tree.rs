@@ -214,8 +214,8 @@ pub struct Service {
     #[schemars(range(max = 1e6), extend("exclusiveMinimum" = 0))]
     pub slo_factor: Option<f64>,
     /// The total time, in one invocation, of the CPU phases that state no time of their own, in us.
-    /// Each of these phases takes an equal part. If left out, the source of the costs has the times;
-    /// the source `operations` has none.
+    /// Each of these phases takes an equal part. If left out, the source of the costs has the
+    /// times; the source `operations` has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0, max = 1e9))]
     pub app_us: Option<f64>,
@@ -338,8 +338,8 @@ pub struct Chain {
     #[schemars(range(min = 1, max = 64))]
     pub times: Option<u8>,
     /// The value, on the most common path, of each payload field that a branch tests. The keys are
-    /// the name of the trace, then the name of the field. A field that a branch tests must be here or
-    /// in `odds`.
+    /// the name of the trace, then the name of the field. A field that a branch tests must be here
+    /// or in `odds`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub facts: BTreeMap<String, BTreeMap<String, i64>>,
     /// The probability that a payload field is 1, for fields drawn at random for each request. The

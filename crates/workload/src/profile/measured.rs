@@ -350,7 +350,8 @@ impl Reader<'_> {
         })
     }
 
-    /// The distribution that `table` describes, if distributions are used. It is checked in any case.
+    /// The distribution that `table` describes, if distributions are used. It is checked in any
+    /// case.
     fn spread(
         &self,
         table: &[(f64, f64)],

@@ -113,8 +113,9 @@ impl Profile {
     }
 
     /// Returns the profile with the costs that `costs` states in the place of its own. Accelerator
-    /// calls for which `costs` states none keep theirs. A cost per byte is taken at the mean size of
-    /// the call's messages, which `sizes` has; larger messages cost more. `image` has the traces.
+    /// calls for which `costs` states none keep theirs. A cost per byte is taken at the mean size
+    /// of the call's messages, which `sizes` has; larger messages cost more. `image` has the
+    /// traces.
     ///
     /// # Errors
     /// The errors of [`Service::walk`].

@@ -23,9 +23,10 @@ const PROBABILITIES: [f64; 22] = [
 /// no samples.
 ///
 /// The table has the same mean as the samples. The quantile at probability 1 is therefore not the
-/// longest sample, which would raise the mean of the last interval too much. This quantile is chosen
-/// such that the last interval (from 0.999 to 1) has the same mean as the samples in it. Then all
-/// times are multiplied by a factor close to 1, which makes the means of table and samples equal.
+/// longest sample, which would raise the mean of the last interval too much. This quantile is
+/// chosen such that the last interval (from 0.999 to 1) has the same mean as the samples in it.
+/// Then all times are multiplied by a factor close to 1, which makes the means of table and samples
+/// equal.
 pub fn quantiles(samples: &[f64]) -> RecordedQuantiles {
     let mut sorted = samples.to_vec();
     sorted.sort_by(f64::total_cmp);

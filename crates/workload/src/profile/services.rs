@@ -56,8 +56,8 @@ pub(super) struct Drawn {
     pub(super) outside: OutsideTimes,
 }
 
-/// The stated costs of one chain's accelerator calls, for calls off the most common path, too. Costs
-/// are indexed by [`Accel::index`]; `None` for costs that are not stated.
+/// The stated costs of one chain's accelerator calls, for calls off the most common path, too.
+/// Costs are indexed by [`Accel::index`]; `None` for costs that are not stated.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ChainCosts {
     /// The names of the traces on the most common path, in order, each with the costs for a message
@@ -242,10 +242,10 @@ impl Profile {
 
     /// Returns the cost of accelerator `accel` for calls that are not on the most common path of
     /// their service, if the service's own cost is not stated. Its mean, and the share of this mean
-    /// that depends on the payload's size, are averages over all calls of `accel` on the most common
-    /// paths of all services. If there are no such calls, returns the cost that the paper or the
-    /// workload file gives for the operation. `None` if there is neither, as for an accelerator that
-    /// no call in a recording uses.
+    /// that depends on the payload's size, are averages over all calls of `accel` on the most
+    /// common paths of all services. If there are no such calls, returns the cost that the paper or
+    /// the workload file gives for the operation. `None` if there is neither, as for an accelerator
+    /// that no call in a recording uses.
     pub fn typical_cost(&self, accel: Accel) -> Option<Cost> {
         self.typical[accel.index()]
     }

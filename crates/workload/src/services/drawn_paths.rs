@@ -121,8 +121,8 @@ struct Open {
 }
 
 impl Open {
-    /// Divides the paths by the value of `drawn`, or draws the value if the paths are unlikely. `number` is
-    /// that of the next complete path.
+    /// Divides the paths by the value of `drawn`, or draws the value if the paths are unlikely.
+    /// `number` is that of the next complete path.
     fn go_on(self, drawn: DrawnField, number: u64, open: &mut Vec<Open>) {
         let DrawnField { trace, field, one } = drawn;
         let outcomes = match self.probability < LEAST_DIVIDED {

@@ -4,9 +4,9 @@ use accelflow_kernel::attribute;
 
 use super::service::{Chain, Phase, Service};
 
-/// The individual requests to a service that were recorded, as groups of requests with equal payload
-/// values. A simulated request takes all payload values of one recorded request, drawn at random, so
-/// that correlations between the values are preserved.
+/// The individual requests to a service that were recorded, as groups of requests with equal
+/// payload values. A simulated request takes all payload values of one recorded request, drawn at
+/// random, so that correlations between the values are preserved.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RecordedRequests {
     variants: Vec<(u64, Service)>,

@@ -28,8 +28,8 @@ pub struct GrpcCall {
     pub method: Option<MethodId>,
     /// Whether the message is a request or a response.
     pub role: Role,
-    /// The codec with which the message may be compressed. The message's prefix states whether it is
-    /// compressed. With `None`, RPC refuses a received message that is compressed.
+    /// The codec with which the message may be compressed. The message's prefix states whether it
+    /// is compressed. With `None`, RPC refuses a received message that is compressed.
     pub codec: Option<Codec>,
     direction: Direction,
 }

@@ -27,8 +27,8 @@ pub struct HttpCall {
     /// The names and values of additional headers to write, in order. Ser refuses headers that it
     /// writes itself, such as `content-length`, and `transfer-encoding` and `upgrade`.
     pub headers: Arc<[(Arc<str>, Arc<str>)]>,
-    /// Whether the connection ends with this message. Ser then writes `connection: close`; Dser sets
-    /// the value from the message that it has read.
+    /// Whether the connection ends with this message. Ser then writes `connection: close`; Dser
+    /// sets the value from the message that it has read.
     ///
     /// Before Dser reads a response, the code that runs Dser sets whether the peer has already
     /// closed the connection. A response that does not state its length is complete only after the

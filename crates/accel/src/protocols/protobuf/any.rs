@@ -1,6 +1,6 @@
-//! `google.protobuf.Any` without a type and content, whose JSON is `{}`. The library `prost-reflect`
-//! refuses them, so before it writes JSON, and when it reads some, they have a type that only this
-//! module knows. One in the content of another `Any` is still refused.
+//! `google.protobuf.Any` without a type and content, whose JSON is `{}`. The library
+//! `prost-reflect` refuses them, so before it writes JSON, and when it reads some, they have a type
+//! that only this module knows. One in the content of another `Any` is still refused.
 
 use prost_reflect::prost_types::{DescriptorProto, FileDescriptorProto};
 use prost_reflect::{DescriptorError, DescriptorPool, DynamicMessage, Kind, ReflectMessage, Value};

@@ -5,8 +5,9 @@
 //! scalars that are not `optional`, lists and maps) are included. 64-bit integers are text, `bytes`
 //! are base64, enums are names, and maps are in the order of their keys.
 //!
-//! A type can borrow (as `&str`) the text of a `string` field, since the message contains that text.
-//! It cannot borrow the text of a 64-bit integer, `bytes` or an enum, which only JSON contains.
+//! A type can borrow (as `&str`) the text of a `string` field, since the message contains that
+//! text. It cannot borrow the text of a 64-bit integer, `bytes` or an enum, which only JSON
+//! contains.
 
 use std::ops::Range;
 

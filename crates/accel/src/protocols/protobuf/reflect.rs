@@ -1,5 +1,5 @@
-//! Looks up the files that declare a name, for clients that ask a server for its interface (gRPC server
-//! reflection).
+//! Looks up the files that declare a name, for clients that ask a server for its interface (gRPC
+//! server reflection).
 
 use prost_reflect::FileDescriptor;
 
@@ -61,16 +61,16 @@ impl Schema {
         Some(found.parent_file())
     }
 
-    /// Returns the file that declares the extension of `message` with the field number `number`; `None`
-    /// if there is none.
+    /// Returns the file that declares the extension of `message` with the field number `number`;
+    /// `None` if there is none.
     pub fn file_of_extension(&self, message: &str, number: i32) -> Option<FileDescriptor> {
         let message = self.pool.get_message_by_name(full_name(message))?;
         let extension = message.get_extension(u32::try_from(number).ok()?)?;
         Some(extension.parent_file())
     }
 
-    /// Returns the field numbers of all extensions of `message` in ascending order; `None` if there is
-    /// no such message.
+    /// Returns the field numbers of all extensions of `message` in ascending order; `None` if there
+    /// is no such message.
     pub fn extension_numbers(&self, message: &str) -> Option<Vec<i32>> {
         let message = self.pool.get_message_by_name(full_name(message))?;
         let numbers = message.extensions().map(|extension| extension.number());

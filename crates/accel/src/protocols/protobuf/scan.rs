@@ -114,8 +114,8 @@ impl Scan<'_> {
         }
     }
 
-    /// Refuses a wrapped number that is infinite or not a number. The library would write it as null,
-    /// which stands for an absent wrapper.
+    /// Refuses a wrapped number that is infinite or not a number. The library would write it as
+    /// null, which stands for an absent wrapper.
     fn check_finite(&self, wire: u8, start: usize) -> Result<(), AccelError> {
         let read = &self.bytes[..self.at];
         let number = match wire {

@@ -31,8 +31,8 @@ impl From<protox::Error> for ProtoError {
     }
 }
 
-/// The index of a gRPC method in its [`Schema`], which is also the index of the method's handler in a
-/// server.
+/// The index of a gRPC method in its [`Schema`], which is also the index of the method's handler in
+/// a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct MethodId(pub usize);
 
@@ -65,7 +65,8 @@ impl Method {
         }
     }
 
-    /// Returns whether the response is any JSON value (`google.protobuf.Value`), of which null is one.
+    /// Returns whether the response is any JSON value (`google.protobuf.Value`), of which null is
+    /// one.
     pub fn returns_json_value(&self) -> bool {
         self.output.descriptor().full_name() == "google.protobuf.Value"
     }

@@ -1,5 +1,5 @@
-//! Details of gRPC statuses: the message `google.rpc.Status`, whose details are messages of any type,
-//! each a `google.protobuf.Any`.
+//! Details of gRPC statuses: the message `google.rpc.Status`, whose details are messages of any
+//! type, each a `google.protobuf.Any`.
 
 use std::sync::LazyLock;
 
@@ -95,7 +95,8 @@ impl Schema {
         self.message(name).map(MessageKind::new)
     }
 
-    /// The `google.protobuf.Any` of a detail. Values may be secret, so that errors do not show them.
+    /// The `google.protobuf.Any` of a detail. Values may be secret, so that errors do not show
+    /// them.
     fn detail(&self, index: usize, detail: &Json, limits: &Limits) -> Result<Json, AccelError> {
         let bad = |why: String| AccelError::BadValue { why };
         let members = detail.as_object();

@@ -11,8 +11,8 @@ use crate::limits::Limits;
 /// The header of a Thrift message, with the function that the message calls or answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ThriftCall {
-    /// The index of the function in the schema, which is also the index of the function's handler in
-    /// a server.
+    /// The index of the function in the schema, which is also the index of the function's handler
+    /// in a server.
     pub function: FunctionId,
     /// The name of the service that declares the function.
     pub service: Arc<str>,

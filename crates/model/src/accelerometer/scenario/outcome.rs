@@ -89,7 +89,8 @@ pub struct KernelResult {
     /// The speedup with an infinitely fast accelerator whose offloads cost nothing: 1 / (1 -
     /// alpha), where alpha is the kernel's share of the host's cycles.
     pub ideal_speedup: f64,
-    /// The causes that keep the kernel from its `ideal_speedup`, each as a share of the host's time.
+    /// The causes that keep the kernel from its `ideal_speedup`, each as a share of the host's
+    /// time.
     pub losses: Losses,
     /// The cause that limits the kernel's speedup most.
     pub limit: Limit,

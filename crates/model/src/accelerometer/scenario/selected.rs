@@ -12,8 +12,8 @@ use crate::accelerometer::granularity::Lucrative;
 pub(crate) struct Selected {
     /// The sizes whose offloads all go to the accelerator: those that save cycles.
     pub always: Lucrative,
-    /// The sizes in `always`, and the sizes that save exactly 0 cycles. Offloads of the latter go to
-    /// the accelerator only in part, as `part` states.
+    /// The sizes in `always`, and the sizes that save exactly 0 cycles. Offloads of the latter go
+    /// to the accelerator only in part, as `part` states.
     pub sometimes: Lucrative,
     /// Of the offloads whose size is in `sometimes` but not in `always`, the share that goes to the
     /// accelerator, from 0 to 1.

@@ -73,8 +73,8 @@ pub struct Transfer {
 /// C_b g^beta: the cycles that the host itself needs for the work of one offload of g bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HostCost {
-    /// C_b: the host needs C_b g^`complexity` cycles for g bytes. If `None`, C_b is derived from the
-    /// kernel's share of cycles, its offloads and their sizes.
+    /// C_b: the host needs C_b g^`complexity` cycles for g bytes. If `None`, C_b is derived from
+    /// the kernel's share of cycles, its offloads and their sizes.
     pub cycles_per_byte: Option<f64>,
     /// beta: the exponent of the offload's size; 1 for work that is linear in the size.
     pub complexity: f64,

@@ -23,10 +23,10 @@ use super::scenario::Scenario;
 
 /// Simulates requests of `scenario` on `run.hosts` hosts (or as many as the accelerator's queue
 /// states), each with the cycles per second of the scenario's host. A request makes
-/// `run.kernels_per_request` kernel calls. The kernel of each call is drawn at random, in proportion
-/// to the kernels' possible offloads per second. An accelerator of unknown acceleration works in no
-/// time, unless its queue states the time. The throughput is then that of an ideal accelerator, and
-/// the latency of requests that wait for it is unknown.
+/// `run.kernels_per_request` kernel calls. The kernel of each call is drawn at random, in
+/// proportion to the kernels' possible offloads per second. An accelerator of unknown acceleration
+/// works in no time, unless its queue states the time. The throughput is then that of an ideal
+/// accelerator, and the latency of requests that wait for it is unknown.
 ///
 /// # Errors
 /// [`Refusal`] for

@@ -58,7 +58,8 @@ pub struct Measured {
     /// The throughput of one host, in requests per cycle.
     pub requests_per_cycle: f64,
     /// The mean latency of a request from arrival to end, in cycles. `None` if it depends on the
-    /// unknown time of an accelerator: neither the acceleration A nor the queue's `service` is given.
+    /// unknown time of an accelerator: neither the acceleration A nor the queue's `service` is
+    /// given.
     pub mean_latency_cycles: Option<f64>,
     /// The latency in cycles that 99 % of the requests do not exceed; `None` as
     /// `mean_latency_cycles` is.

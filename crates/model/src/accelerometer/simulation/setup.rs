@@ -13,7 +13,8 @@ use crate::accelerometer::sizes::SizeCdf;
 /// The largest number of requests, of hosts, and of threads of a host.
 const MOST: u32 = 1_000_000;
 
-/// The number of cycles after which the simulated clock ends. The clock counts thousandths of cycles.
+/// The number of cycles after which the simulated clock ends. The clock counts thousandths of
+/// cycles.
 const MOST_CYCLES: f64 = Time::MAX.as_ps() as f64 / 1_000.0;
 
 /// The inputs of the engine.

@@ -1,4 +1,5 @@
-//! Micro-benchmarks of the accelerators' software, for `accelflow accelerometer --measure --bodies`.
+//! Micro-benchmarks of the accelerators' software, for `accelflow accelerometer --measure
+//! --bodies`.
 
 use accelflow_runtime::measure::{MeasureOptions, MeasuredBody, SizeTimes, measure};
 use pyo3::prelude::*;

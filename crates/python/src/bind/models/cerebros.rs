@@ -1,4 +1,5 @@
-//! Cerebros, for `accelflow.cerebros`: the analytic model of the RPC layer, and the simulated server.
+//! Cerebros, for `accelflow.cerebros`: the analytic model of the RPC layer, and the simulated
+//! server.
 
 mod analytic;
 mod server;

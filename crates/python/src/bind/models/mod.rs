@@ -1,5 +1,5 @@
-//! Python bindings of the models of Accelerometer and Cerebros, of RELIEF's suite, of a chip's area,
-//! power and energy, and of micro-benchmarks of accelerators in software.
+//! Python bindings of the models of Accelerometer and Cerebros, of RELIEF's suite, of a chip's
+//! area, power and energy, and of micro-benchmarks of accelerators in software.
 
 pub(crate) mod accelerometer;
 pub(crate) mod bodies;

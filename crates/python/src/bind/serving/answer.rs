@@ -8,8 +8,8 @@ use pyo3::prelude::*;
 use crate::convert;
 use crate::errors::DeclaredError;
 
-/// Encodes the value that a handler returned with `returns`. `check` finds out whether a value fits Thrift's
-/// interface.
+/// Encodes the value that a handler returned with `returns`. `check` finds out whether a value fits
+/// Thrift's interface.
 pub(crate) fn returned(
     value: &Bound<'_, PyAny>,
     floats: convert::Floats,
@@ -34,7 +34,8 @@ pub(crate) fn returned(
 
 /// The server's error for an exception that a handler has raised.
 ///
-/// `check` finds out whether the members of a declared exception of that name fit Thrift's interface.
+/// `check` finds out whether the members of a declared exception of that name fit Thrift's
+/// interface.
 pub(crate) fn failure(
     py: Python<'_>,
     error: &PyErr,

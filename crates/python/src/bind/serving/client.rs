@@ -43,8 +43,8 @@ fn failure(py: Python<'_>, error: &Failed) -> PyErr {
     set.err().unwrap_or(raised)
 }
 
-/// The exception for a failed gRPC call of `client`, with gRPC's code, and text, details and metadata
-/// of the service's status.
+/// The exception for a failed gRPC call of `client`, with gRPC's code, and text, details and
+/// metadata of the service's status.
 fn grpc_failure(py: Python<'_>, client: &GrpcClient, error: &Failed) -> PyErr {
     let raised = failure(py, error);
     let none = ReceivedMetadata::default();

@@ -138,9 +138,9 @@ impl PyRequest {
 
     /// Adds a value under `name` to the initial metadata of a gRPC response.
     ///
-    /// The client receives it before the message or the status. Names are lower case; `value` is bytes
-    /// if the name ends in ``-bin``, else text. Raises AccelflowError for metadata that is not allowed,
-    /// and for other protocols.
+    /// The client receives it before the message or the status. Names are lower case; `value` is
+    /// bytes if the name ends in ``-bin``, else text. Raises AccelflowError for metadata that is
+    /// not allowed, and for other protocols.
     fn add_initial_metadata(&self, name: &str, value: Value) -> PyResult<()> {
         refused(self.response.add_initial(name, &value.read()))
     }
@@ -197,7 +197,8 @@ pub(crate) fn current_scope() -> Option<PyScope> {
 /// Makes a client call: does `work` with `options`, detached from the interpreter and in `scope`.
 ///
 /// On the process's first thread, which runs Python's signal handlers, the call checks for signals
-/// while it waits. What a handler raises, such as KeyboardInterrupt, cancels the call and is raised.
+/// while it waits. What a handler raises, such as KeyboardInterrupt, cancels the call and is
+/// raised.
 pub(crate) fn detached<T: Send>(
     py: Python<'_>,
     scope: Option<&PyScope>,

@@ -1,5 +1,5 @@
-//! The shutdown of ensembles. Each ensemble is shut down on a separate thread, and the program waits
-//! for these threads before it ends.
+//! The shutdown of ensembles. Each ensemble is shut down on a separate thread, and the program
+//! waits for these threads before it ends.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};

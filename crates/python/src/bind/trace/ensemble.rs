@@ -384,8 +384,8 @@ impl PyEnsemble {
         Ok(TraceHandle::ended(finished))
     }
 
-    /// Takes the pools out, for the caller to end. `None` if they have been taken before, or if this
-    /// process is a fork of the one that has their threads.
+    /// Takes the pools out, for the caller to end. `None` if they have been taken before, or if
+    /// this process is a fork of the one that has their threads.
     fn take(&self) -> Option<Arc<Pools>> {
         if is_fork_of(self.process) {
             return None;

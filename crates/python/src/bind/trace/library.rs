@@ -77,7 +77,8 @@ impl PyLibrary {
     }
 
     /// Creates a library of the paper's traces and of those that `text` describes in the language
-    /// of traces. Also returns the names of the latter. Those with a name of the paper's replace it.
+    /// of traces. Also returns the names of the latter. Those with a name of the paper's replace
+    /// it.
     ///
     /// Branches may test facts that no accelerator yields, as in a workload that states them.
     #[staticmethod]

@@ -338,8 +338,8 @@ impl GrpcClient {
         Err(self.late(Stage::Connecting))
     }
 
-    /// Waits before the next attempt. Returns what the attempts so far leave unknown, or an error if
-    /// no other attempt is allowed.
+    /// Waits before the next attempt. Returns what the attempts so far leave unknown, or an error
+    /// if no other attempt is allowed.
     fn pause(
         &self,
         attempt: u32,

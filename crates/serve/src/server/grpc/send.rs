@@ -1,5 +1,5 @@
-//! Sends the responses of gRPC requests. The headers that end a response have one limit in all, since a
-//! client that gets more than it accepts takes the whole response for malformed.
+//! Sends the responses of gRPC requests. The headers that end a response have one limit in all,
+//! since a client that gets more than it accepts takes the whole response for malformed.
 
 use bytes::Bytes;
 use h2::server::SendResponse;
@@ -32,8 +32,9 @@ struct Trailers {
 }
 
 impl Trailers {
-    /// Puts the trailing metadata beside `status`, and `details` if the status has some. `before` are the
-    /// bytes of other headers in the same block. The status alone always fits: its message is cut.
+    /// Puts the trailing metadata beside `status`, and `details` if the status has some. `before`
+    /// are the bytes of other headers in the same block. The status alone always fits: its message
+    /// is cut.
     fn new(
         status: HeaderMap,
         details: Option<HeaderValue>,

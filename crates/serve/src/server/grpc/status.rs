@@ -61,8 +61,8 @@ impl Status {
         }
     }
 
-    /// The status that a handler has chosen: in gRPC every method may end with every status code. `body`
-    /// has the members `message` and `details`, each of which may be absent.
+    /// The status that a handler has chosen: in gRPC every method may end with every status code.
+    /// `body` has the members `message` and `details`, each of which may be absent.
     pub(crate) fn declared(name: &str, body: &[u8], schema: &Schema, limits: &Limits) -> Status {
         let declared = Status::of_members(name, body, schema, limits);
         declared.unwrap_or_else(|why| {

@@ -197,8 +197,8 @@ fn registers(share: f64, request: Option<Time>) -> Result<Registers, TenantError
     let refill = (share * 1e9 * INTERVAL as f64 / SHAPING_CLOCK_HZ as f64)
         .round()
         .max(1.0);
-    // With a smaller bucket each request would wait for a part of its tokens, even those of a tenant
-    // that asks for less than its promise.
+    // With a smaller bucket each request would wait for a part of its tokens, even those of a
+    // tenant that asks for less than its promise.
     let requests = request.map_or(0.0, |time| time.as_us_f64() * 1e3 * LEAST_REQUESTS);
     let bucket = (share * 1e9 * BURST_S).max(refill).max(requests.ceil());
     Ok(Registers::new(refill as u64, bucket as u64, INTERVAL)?)

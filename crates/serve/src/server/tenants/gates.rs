@@ -255,8 +255,8 @@ impl Tenants {
         open.then(|| self.passage(number, bytes, &due))
     }
 
-    /// Like [`Tenants::pass_later`], for a message on which accelerators do no work: it counts for the
-    /// limits on requests and bytes alone. Returns whether the server is still open.
+    /// Like [`Tenants::pass_later`], for a message on which accelerators do no work: it counts for
+    /// the limits on requests and bytes alone. Returns whether the server is still open.
     pub(crate) async fn pass_without_work(&self, number: u16, bytes: usize) -> bool {
         let mut due = Cost::without_time(bytes);
         self.wait_in_line(number, bytes, &mut due).await
@@ -310,8 +310,8 @@ impl Tenants {
         cost.predict(buckets);
         let now = self.cycle();
         while cost.requests > 0 || cost.bytes > 0 || cost.time_ns > 0 {
-            // Time is paid as tokens come. If a request waited for a full bucket, tokens that others
-            // give back meanwhile would not fit and be lost.
+            // Time is paid as tokens come. If a request waited for a full bucket, tokens that
+            // others give back meanwhile would not fit and be lost.
             cost.pay_time(&mut buckets.time, now);
             let requests = payable(&buckets.requests, cost.requests);
             let bytes = payable(&buckets.bytes, cost.bytes);

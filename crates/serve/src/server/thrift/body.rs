@@ -106,8 +106,8 @@ pub(crate) fn handle(
     encode(schema, function, value)
 }
 
-/// The value of what a handler has returned. A connection's calls are answered in order, so its thread may
-/// wait for one that is promised.
+/// The value of what a handler has returned. A connection's calls are answered in order, so its
+/// thread may wait for one that is promised.
 fn answer(Returned(made): Returned) -> Result<Value, HandlerError> {
     match made {
         Made::Later(pending) => {

@@ -1,5 +1,5 @@
-//! What a client seems to speak that sends no framed Thrift: one line in the operators' log, since the
-//! client sees no more than the end of its connection.
+//! What a client seems to speak that sends no framed Thrift: one line in the operators' log, since
+//! the client sees no more than the end of its connection.
 
 use accelflow_accel::AccelError;
 
@@ -39,8 +39,8 @@ const BEGINNINGS: [(&[u8], &str); 15] = [
 
 const HTTP: &str = "HTTP/1";
 
-/// The protocol of a client that begins with `bytes`, as far as they show one. `is_within_tls`: they come
-/// from records of TLS.
+/// The protocol of a client that begins with `bytes`, as far as they show one. `is_within_tls`:
+/// they come from records of TLS.
 fn guess(bytes: &[u8], is_within_tls: bool) -> Option<&'static str> {
     if bytes.starts_with(b"\x16\x03") {
         return Some(match is_within_tls {
@@ -66,8 +66,8 @@ fn guess(bytes: &[u8], is_within_tls: bool) -> Option<&'static str> {
     }
 }
 
-/// Whether bytes begin with the length of a name, the name, and a message's type: a call in the binary
-/// protocol without a version.
+/// Whether bytes begin with the length of a name, the name, and a message's type: a call in the
+/// binary protocol without a version.
 fn is_named_call(bytes: &[u8]) -> bool {
     const LONGEST: usize = 128;
     let Some((length, rest)) = bytes.split_first_chunk::<4>() else {
@@ -83,8 +83,8 @@ fn is_named_call(bytes: &[u8]) -> bool {
 }
 
 impl Connection<'_> {
-    /// Logs the end of a connection whose bytes are no frame. Records of TLS may end it, too: then the
-    /// log has nothing, unless what they held is another protocol.
+    /// Logs the end of a connection whose bytes are no frame. Records of TLS may end it, too: then
+    /// the log has nothing, unless what they held is another protocol.
     pub(super) fn report_malformed(&mut self, close: &Close) {
         let Close::Malformed(error) = close else {
             return;

@@ -10,8 +10,8 @@ use super::metadata::{BASE64, Metadata, MetadataError, MetadataValue};
 /// The header with the details of a status: a message `google.rpc.Status` in base64.
 pub(crate) const DETAILS: &str = "grpc-status-details-bin";
 
-/// The most bytes of a message `google.rpc.Status` that a server sends. Clients accept some 8 KiB of
-/// headers, in which the details are base64.
+/// The most bytes of a message `google.rpc.Status` that a server sends. Clients accept some 8 KiB
+/// of headers, in which the details are base64.
 pub(crate) const MAX_DETAILS: usize = 4 << 10;
 
 /// The metadata of a response to a gRPC call.
@@ -66,13 +66,14 @@ impl ResponseMetadata {
     /// response's message or status.
     ///
     /// # Errors
-    /// [`MetadataError`] if the name or the value is not allowed, the metadata would be too large, or
-    /// the protocol of the request has no metadata.
+    /// [`MetadataError`] if the name or the value is not allowed, the metadata would be too large,
+    /// or the protocol of the request has no metadata.
     pub fn add_initial(&self, name: &str, value: &MetadataValue<'_>) -> Result<(), MetadataError> {
         self.add(|added| &mut added.initial, name, value)
     }
 
-    /// Adds a value under `name` to the trailing metadata, which the client receives with the status.
+    /// Adds a value under `name` to the trailing metadata, which the client receives with the
+    /// status.
     ///
     /// # Errors
     /// Those of [`ResponseMetadata::add_initial`].

@@ -17,8 +17,8 @@ pub struct CoreConfig {
     pub enqueue: Time,
     /// Core time to read the notification flag of a trace that has ended.
     pub notice: Time,
-    /// Core time to switch to another thread. Each stretch of application logic begins with a switch,
-    /// also if no other request had the core in between; an interrupt takes two.
+    /// Core time to switch to another thread. Each stretch of application logic begins with a
+    /// switch, also if no other request had the core in between; an interrupt takes two.
     pub context_switch: Time,
     /// Core time to take an interrupt.
     pub interrupt: Time,

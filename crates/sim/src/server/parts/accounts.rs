@@ -36,9 +36,9 @@ impl TimeLimit {
         }
     }
 
-    /// Pays as much as the bucket allows of what the first trace in line is predicted to take: what traces
-    /// with inputs of its size took before, nothing for the first of all. Returns the tokens once all of
-    /// them are paid.
+    /// Pays as much as the bucket allows of what the first trace in line is predicted to take: what
+    /// traces with inputs of its size took before, nothing for the first of all. Returns the tokens
+    /// once all of them are paid.
     pub(super) fn pay(&mut self, input: Bytes, cycle: Cycles) -> Option<u64> {
         let predicted = self.costs.predict(input).map_or(0, whole_ns);
         let new = Bill {
@@ -46,8 +46,8 @@ impl TimeLimit {
             left: predicted,
         };
         let mut bill = *self.bill.get_or_insert(new);
-        // Tokens are paid as they come. If the first trace waited for a full bucket, tokens that others give
-        // back meanwhile would not fit and be lost.
+        // Tokens are paid as they come. If the first trace waited for a full bucket, tokens that
+        // others give back meanwhile would not fit and be lost.
         let part = bill.left.min(self.bucket.tokens(cycle));
         // Nothing passes while tokens are owed.
         let pays = self.bucket.take(part, cycle) == Ok(true);
@@ -57,15 +57,16 @@ impl TimeLimit {
         paid.then_some(bill.predicted)
     }
 
-    /// The first cycle, at or after `cycle`, in which the first trace in line can pay the rest of its bill,
-    /// or a bucket of it; `None` if nothing is to be paid.
+    /// The first cycle, at or after `cycle`, in which the first trace in line can pay the rest of
+    /// its bill, or a bucket of it; `None` if nothing is to be paid.
     pub(super) fn ready(&self, cycle: Cycles) -> Option<Cycles> {
         let most = u64::from(self.bucket.registers().bucket());
         let next = self.bill?.left.min(most);
         Some(self.bucket.ready(next, cycle).unwrap_or(Cycles(u64::MAX)))
     }
 
-    /// Pays what a trace took beyond the tokens that it has paid, or returns those that it did not need.
+    /// Pays what a trace took beyond the tokens that it has paid, or returns those that it did not
+    /// need.
     pub(super) fn settle(&mut self, account: &Account, cycle: Cycles) {
         if account.spent > Time::ZERO {
             self.costs.learn(account.input, account.spent);
@@ -92,9 +93,9 @@ pub(super) struct Accounts {
 
 /// The account of a trace, which it shares with the arms of its forks.
 ///
-/// A trace pays for the time that its operations take on idle elements. It does not pay for delays by other
-/// tenants: wiping their scratchpads, and waiting for memory that they use. So a promise in accelerator time
-/// pays for the same requests with any neighbours.
+/// A trace pays for the time that its operations take on idle elements. It does not pay for delays
+/// by other tenants: wiping their scratchpads, and waiting for memory that they use. So a promise
+/// in accelerator time pays for the same requests with any neighbours.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Account {
     /// The number of the tenant's queue.

@@ -8,7 +8,8 @@ use crate::server::state::{Buffer, CoreId, RequestId};
 /// Size of the address region of a service.
 pub(crate) const REGION: u64 = 1 << 40;
 
-/// Number of places where a service's memory may begin: every 2 MiB in the first half of its region.
+/// Number of places where a service's memory may begin: every 2 MiB in the first half of its
+/// region.
 const PLACES: u64 = REGION / PLACE / 2;
 /// Distance between these places.
 const PLACE: u64 = 1 << 21;

@@ -50,8 +50,8 @@ impl Calls {
         }
     }
 
-    /// The time on idle servers from the arrival of a call of the service with the index `callee` to
-    /// its response.
+    /// The time on idle servers from the arrival of a call of the service with the index `callee`
+    /// to its response.
     pub(crate) fn expected(&self, callee: usize) -> Time {
         self.expected.get(callee).copied().unwrap_or(Time::ZERO)
     }
@@ -72,8 +72,8 @@ impl Calls {
         }
     }
 
-    /// Ends a call with its response. `call` is the lower half of its number. Returns the job that has
-    /// waited for it; `None` if the call has timed out.
+    /// Ends a call with its response. `call` is the lower half of its number. Returns the job that
+    /// has waited for it; `None` if the call has timed out.
     pub(crate) fn answer(&mut self, call: u32) -> Option<JobId> {
         // Calls that have timed out wrap to indices beyond all others.
         let index = call.wrapping_sub(self.first as u32);

@@ -75,9 +75,9 @@ impl Cores {
         self.cores.len()
     }
 
-    /// Assigns a request of `service` with the random numbers `draws` to a core; also returns whether
-    /// the core has had one of this service last. Of equal cores the first is taken, counting from
-    /// `first`.
+    /// Assigns a request of `service` with the random numbers `draws` to a core; also returns
+    /// whether the core has had one of this service last. Of equal cores the first is taken,
+    /// counting from `first`.
     pub(crate) fn assign(
         &mut self,
         service: u16,

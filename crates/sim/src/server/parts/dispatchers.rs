@@ -46,8 +46,8 @@ impl Dispatchers {
         self.memory.takes_time()
     }
 
-    /// Whether a dispatcher is free of an entry once it has executed its instructions. Otherwise it is
-    /// busy with one that it forwards itself until the transfer has ended.
+    /// Whether a dispatcher is free of an entry once it has executed its instructions. Otherwise it
+    /// is busy with one that it forwards itself until the transfer has ended.
     #[inline]
     pub(crate) fn ends_at_once(&self) -> bool {
         self.ends_at_once

@@ -102,8 +102,8 @@ impl Ensemble {
         Accel::EVERY.into_iter().flat_map(of_type).collect()
     }
 
-    /// The unit that executes all operations of `accel` which come from other accelerators, if there is
-    /// only one and nothing else may take them.
+    /// The unit that executes all operations of `accel` which come from other accelerators, if
+    /// there is only one and nothing else may take them.
     #[inline(always)]
     pub(crate) fn only(&self, accel: Accel) -> Option<Unit> {
         self.only[accel.index()]

@@ -329,7 +329,8 @@ impl Measures {
         self.service_of(request).calls.timed_out += 1;
     }
 
-    /// Counts an attempt of a chain that has failed, and after which the chain starts `again` or not.
+    /// Counts an attempt of a chain that has failed, and after which the chain starts `again` or
+    /// not.
     pub(crate) fn count_failure(&mut self, request: &Request, again: bool) {
         let stats = self.service_of(request);
         match again {

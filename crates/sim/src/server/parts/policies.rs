@@ -103,8 +103,8 @@ impl Policies {
         }
     }
 
-    /// The decision about a completion before `leg`, of a payload that is `large` or not, and whether
-    /// the dispatcher alone handles it, if they are known.
+    /// The decision about a completion before `leg`, of a payload that is `large` or not, and
+    /// whether the dispatcher alone handles it, if they are known.
     #[inline]
     pub(crate) fn known(&self, leg: LegId, large: bool) -> Option<&(Decision, bool)> {
         self.known.get(leg, large)

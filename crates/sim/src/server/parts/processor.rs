@@ -45,8 +45,8 @@ pub(crate) enum Admission {
 }
 
 impl Processor {
-    /// The processor of the server of `run`. The services with most requests are registered first. A
-    /// server whose cores do all RPC has no processor that could refuse messages.
+    /// The processor of the server of `run`. The services with most requests are registered first.
+    /// A server whose cores do all RPC has no processor that could refuse messages.
     pub(crate) fn new(run: &Run<'_>, properties: &Properties) -> Processor {
         let config = &run.config.accelerator;
         let is_used = properties.accelerated && config.has(Accel::Rpc);
@@ -77,8 +77,8 @@ impl Processor {
         self.memory.is_some()
     }
 
-    /// Reserves memory for a message of `request` with `size` bytes: for itself and for its payload, both
-    /// or neither. `job` is the trace that the message starts.
+    /// Reserves memory for a message of `request` with `size` bytes: for itself and for its
+    /// payload, both or neither. `job` is the trace that the message starts.
     pub(crate) fn reserve(
         &mut self,
         request: RequestId,
@@ -181,7 +181,8 @@ fn requests_in(load: &Load, seconds: f64) -> f64 {
             rate_rps * seconds
         }
         ArrivalProcess::Trace(times) => times.len() as f64,
-        // The last rate lasts for ever, so the mean rate until all requests have come stands for it.
+        // The last rate lasts for ever, so the mean rate until all requests have come stands for
+        // it.
         ArrivalProcess::Rates(_) => load.requests as f64 * seconds / duration_s(load).max(1e-12),
     }
 }

@@ -20,8 +20,8 @@ pub(crate) struct Forked {
 }
 
 impl Requests<'_> {
-    /// Reads the trace of `job` up to its next operation, a join, its end or a tail, and updates the
-    /// job. Executions that a fork starts are pushed to `forked`.
+    /// Reads the trace of `job` up to its next operation, a join, its end or a tail, and updates
+    /// the job. Executions that a fork starts are pushed to `forked`.
     #[inline]
     pub(crate) fn read(&self, job: &mut Job, forked: &mut Vec<Forked>) -> Result<Reading, Failure> {
         match self.scripts.leg(job.cursor.leg) {

@@ -121,7 +121,8 @@ impl<'r> Requests<'r> {
         chain.message(ordinal, self.seed(request), request.number)
     }
 
-    /// The beginning of the chain number `index` of a request's current phase, and the payload there.
+    /// The beginning of the chain number `index` of a request's current phase, and the payload
+    /// there.
     pub(crate) fn begin(&self, id: RequestId, index: u16, chain: &ChainPlan) -> (Cursor, Payload) {
         let Request { service, phase, .. } = *self.get(id);
         let entry = chain.facts.entry();
@@ -156,8 +157,8 @@ impl<'r> Requests<'r> {
         field.and_then(|field| facts.get(field)) == Some(1)
     }
 
-    /// How long a parked job waits for its message in the attempt number `attempt` of its chain. Each
-    /// attempt has a wait of its own.
+    /// How long a parked job waits for its message in the attempt number `attempt` of its chain.
+    /// Each attempt has a wait of its own.
     pub(crate) fn remote_wait(&self, job: &Job, attempt: u16) -> Time {
         let request = self.get(job.request);
         let seed = self.seed(request);

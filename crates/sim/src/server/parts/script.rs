@@ -64,8 +64,8 @@ pub(crate) struct Begins {
 pub(crate) struct Scripts {
     legs: Vec<Leg>,
     scripts: Vec<Script>,
-    /// By service, then by phase, the index of the first chain's script; no phases for services that
-    /// are not compiled.
+    /// By service, then by phase, the index of the first chain's script; no phases for services
+    /// that are not compiled.
     first: Vec<Vec<u32>>,
 }
 
@@ -208,8 +208,8 @@ impl Reader<'_> {
         found
     }
 
-    /// The positions from which the chain may be read after `position` has been. A branch on a drawn
-    /// fact leads both ways.
+    /// The positions from which the chain may be read after `position` has been. A branch on a
+    /// drawn fact leads both ways.
     fn after(&self, position: Position) -> Vec<(Position, Option<Accel>)> {
         let (mut after, mut seen, mut left) = (Vec::new(), BTreeSet::new(), vec![position]);
         while let Some((trace, word, mark)) = left.pop() {

@@ -174,8 +174,8 @@ impl Shaping {
         Ok(())
     }
 
-    /// Lets the first trace of a flow pay for its accelerator time, if that is limited, and offers it to
-    /// the shaper once it has paid.
+    /// Lets the first trace of a flow pay for its accelerator time, if that is limited, and offers
+    /// it to the shaper once it has paid.
     fn pay(&mut self, flow: FlowId, now: Time) -> Result<(), ShapingError> {
         let queue = &mut self.queues[flow.0];
         let Some(first) = queue.offered else {
@@ -196,8 +196,8 @@ impl Shaping {
         self.shaper.offer(now, flow, first.message)
     }
 
-    /// Lets the first traces pay for which tokens of accelerator time have come. Errors have the index of
-    /// the tenant.
+    /// Lets the first traces pay for which tokens of accelerator time have come. Errors have the
+    /// index of the tenant.
     pub(super) fn pay_due(&mut self, now: Time) -> Result<(), (usize, ShapingError)> {
         if !self.in_time {
             return Ok(());
@@ -218,8 +218,8 @@ impl Shaping {
         self.in_time
     }
 
-    /// Accounts the time of an operation on an idle element to a trace. Returns the index of its tenant, if
-    /// that is limited in accelerator time.
+    /// Accounts the time of an operation on an idle element to a trace. Returns the index of its
+    /// tenant, if that is limited in accelerator time.
     pub(super) fn spend(&mut self, job: JobId, time: Time) -> Option<usize> {
         let queue = self.accounts.spend(job, time)?;
         Some(self.queues[queue].tenant)

@@ -153,8 +153,8 @@ impl Tenancy {
         self.shaping.limits_time()
     }
 
-    /// Accounts time of a processing element to a trace, if its tenant is limited in accelerator time. The
-    /// trace pays `due` for it.
+    /// Accounts time of a processing element to a trace, if its tenant is limited in accelerator
+    /// time. The trace pays `due` for it.
     #[inline(never)]
     pub(crate) fn spend(&mut self, job: JobId, time: Time, due: Time) {
         if let Some(tenant) = self.shaping.spend(job, due) {
@@ -164,8 +164,8 @@ impl Tenancy {
         }
     }
 
-    /// Settles the accelerator time of a trace that has ended, if its tenant is limited in it. Returns
-    /// whether others may pass earlier or later for that.
+    /// Settles the accelerator time of a trace that has ended, if its tenant is limited in it.
+    /// Returns whether others may pass earlier or later for that.
     pub(crate) fn settle(&mut self, job: JobId, now: Time) -> bool {
         self.shaping.settle(job, now)
     }

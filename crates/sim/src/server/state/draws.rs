@@ -37,15 +37,16 @@ impl Draws {
         self.faults = self.all.from(FAULTS | trace << 16);
     }
 
-    /// The attribute that decides whether the operation number `step` of the job, of `accel`, raises
-    /// an exception.
+    /// The attribute that decides whether the operation number `step` of the job, of `accel`,
+    /// raises an exception.
     #[inline(always)]
     pub(crate) fn exception(&self, step: u16, accel: Accel) -> u64 {
         self.exceptions
             .at(u64::from(step) << 8 | accel.index() as u64)
     }
 
-    /// The attribute that decides whether the operation of `accel` before `mark` meets a page fault.
+    /// The attribute that decides whether the operation of `accel` before `mark` meets a page
+    /// fault.
     #[inline(always)]
     pub(crate) fn fault(&self, mark: PositionMark, accel: Accel) -> u64 {
         self.faults

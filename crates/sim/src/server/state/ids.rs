@@ -50,7 +50,8 @@ impl Unit {
         Place::Accel(self.accel, u16::from(self.instance))
     }
 
-    /// The station that holds what all shares of the instance have in common: the output dispatcher.
+    /// The station that holds what all shares of the instance have in common: the output
+    /// dispatcher.
     pub(crate) fn whole(self) -> usize {
         (self.station - u32::from(self.share)) as usize
     }

@@ -13,9 +13,9 @@ use crate::stats::Part;
 pub(crate) struct Request {
     /// Index of the service in the plan.
     pub service: u16,
-    /// Sequence number of the request within the service, from 0. A request from another service has
-    /// a random ID with the highest bit set instead. The request's random numbers are derived from
-    /// this number.
+    /// Sequence number of the request within the service, from 0. A request from another service
+    /// has a random ID with the highest bit set instead. The request's random numbers are derived
+    /// from this number.
     pub number: u64,
     /// The simulated time at which the request arrived.
     pub arrived: Time,

@@ -83,8 +83,8 @@ impl Engine<'_> {
         admitted
     }
 
-    /// Notes that a trace may have to wait for operations in the overflow area before it goes on, if
-    /// it has an input entry.
+    /// Notes that a trace may have to wait for operations in the overflow area before it goes on,
+    /// if it has an input entry.
     pub(crate) fn bar(&mut self, id: JobId, now: Time) {
         if self.jobs.get(id).entry.held == Held::Input {
             let unit = self.tcp_of(id);

@@ -1,8 +1,8 @@
 //! The central manager with one queue for all accelerators: how operations enter the queue, in
 //! which order they leave it, and how they move to accelerators.
 //!
-//! The manager assigns operations to elements: when a completion frees an element, the manager gives
-//! this element to the waiting operation with the least laxity.
+//! The manager assigns operations to elements: when a completion frees an element, the manager
+//! gives this element to the waiting operation with the least laxity.
 
 use accelflow_trace::Accel;
 use accelflow_units::Time;
@@ -192,8 +192,8 @@ impl Engine<'_> {
     }
 
     /// Reserves an element for a job's operation of `to`, if the manager promotes it, else an entry
-    /// of the central queue or of its overflow area. `None` if both are full, or if the chip does not
-    /// have the accelerator.
+    /// of the central queue or of its overflow area. `None` if both are full, or if the chip does
+    /// not have the accelerator.
     fn reserve_centrally(
         &mut self,
         id: JobId,

@@ -52,8 +52,8 @@ impl Engine<'_> {
         }
     }
 
-    /// Brings the data of a task that runs for `duration` into the caches, that of a long task part by
-    /// part.
+    /// Brings the data of a task that runs for `duration` into the caches, that of a long task part
+    /// by part.
     fn core_runs(&mut self, duration: Time, now: Time) {
         let parts = duration.as_ps() / FILLED_AT_ONCE.as_ps();
         let later = u32::try_from(parts.saturating_sub(1)).unwrap_or(u32::MAX);

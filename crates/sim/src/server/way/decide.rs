@@ -13,8 +13,8 @@ use crate::server::state::{Event, Job, JobId};
 use crate::stats::Part;
 
 impl Engine<'_> {
-    /// Reads the next step from the trace, and asks the orchestrator who handles it. The result of the
-    /// operation has waited for its output entry.
+    /// Reads the next step from the trace, and asks the orchestrator who handles it. The result of
+    /// the operation has waited for its output entry.
     pub(crate) fn decide(&mut self, id: JobId, now: Time) -> Result<(), Failure> {
         if let Some(decided) = self.decide_in_time(id, now)? {
             self.schedule(decided, Event::Dispatched(id));
@@ -111,8 +111,8 @@ impl Engine<'_> {
         Ok(decided)
     }
 
-    /// Asks the orchestrator who handles the completion of a job's operation of `from`, with a result
-    /// of `size`.
+    /// Asks the orchestrator who handles the completion of a job's operation of `from`, with a
+    /// result of `size`.
     fn ask(
         &mut self,
         id: JobId,

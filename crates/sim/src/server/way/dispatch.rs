@@ -10,9 +10,9 @@ use crate::server::state::{Event, JobId, Task, Unit};
 use crate::stats::Part;
 
 impl Engine<'_> {
-    /// A job asks the dispatcher of `unit`, if the decision takes a dispatcher time: it `takes` some, and
-    /// perhaps `reads` the trace memory. Returns when it has decided, unless that is scheduled or the
-    /// job waits.
+    /// A job asks the dispatcher of `unit`, if the decision takes a dispatcher time: it `takes`
+    /// some, and perhaps `reads` the trace memory. Returns when it has decided, unless that is
+    /// scheduled or the job waits.
     #[inline(always)]
     pub(crate) fn ask_dispatcher(
         &mut self,

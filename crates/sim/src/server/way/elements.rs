@@ -108,8 +108,8 @@ impl Engine<'_> {
     }
 
     /// Executes an operation after `preparation`: loads the payload into the scratchpad, computes,
-    /// and writes back. The part beyond a queue entry is moved from and to memory while the entry is
-    /// loaded and written.
+    /// and writes back. The part beyond a queue entry is moved from and to memory while the entry
+    /// is loaded and written.
     pub(crate) fn operate(&mut self, id: JobId, preparation: Time, now: Time) {
         let job = self.jobs.get(id);
         let (unit, Operation { input, output, .. }) = (job.unit, job.operation);
@@ -131,7 +131,8 @@ impl Engine<'_> {
         self.jobs.get_mut(id).run.ends = ends;
         self.measures.add_work(until - now);
         if self.tenancy.limits_time() {
-            // The operation alone: not the element's preparation for another tenant, nor waits for memory.
+            // The operation alone: not the element's preparation for another tenant, nor waits for
+            // memory.
             let due = self.operation_time(self.jobs.get(id));
             self.tenancy.spend(id, until - now, due);
         }

@@ -43,8 +43,9 @@ impl Engine<'_> {
         }
     }
 
-    /// Moves a job from its output queue to the input queue of the only accelerator that may execute
-    /// its next operation, if that has room and an A-DMA engine is free. Returns when it arrives.
+    /// Moves a job from its output queue to the input queue of the only accelerator that may
+    /// execute its next operation, if that has room and an A-DMA engine is free. Returns when it
+    /// arrives.
     #[inline(always)]
     fn pass_on(&mut self, id: JobId, now: Time) -> Option<Time> {
         let job = self.jobs.get_mut(id);
@@ -130,8 +131,8 @@ impl Engine<'_> {
     }
 
     /// Hands the rest of a job's trace to its core, as queue and overflow area are full or the chip
-    /// does not have the accelerator: at once if its payload is in memory, otherwise when it has been
-    /// moved there from `source`.
+    /// does not have the accelerator: at once if its payload is in memory, otherwise when it has
+    /// been moved there from `source`.
     pub(crate) fn fall_back(
         &mut self,
         id: JobId,

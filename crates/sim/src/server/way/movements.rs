@@ -16,8 +16,8 @@ const OVERFLOW: u64 = 1 << 17;
 const OVERFLOW_ENTRY: u64 = 4 * 1024;
 
 impl Engine<'_> {
-    /// The movement of a job's entry to the queue of its accelerator, from another queue or from its
-    /// payload in memory.
+    /// The movement of a job's entry to the queue of its accelerator, from another queue or from
+    /// its payload in memory.
     pub(crate) fn entry_movement(&mut self, id: JobId, endpoints: Endpoints) -> Movement {
         let input = self.jobs.get(id).operation.input;
         let address = match endpoints {
@@ -46,7 +46,8 @@ impl Engine<'_> {
         }
     }
 
-    /// The movement of the inline part of `payload` from `place` to memory, where the core reads it.
+    /// The movement of the inline part of `payload` from `place` to memory, where the core reads
+    /// it.
     pub(crate) fn result_movement(&mut self, id: JobId, payload: Bytes, place: Place) -> Movement {
         Movement {
             endpoints: Endpoints::Write(place),

@@ -11,15 +11,15 @@ use crate::server::state::{By, Event, RequestId, Start};
 use crate::stats::{Fallback, Part};
 
 impl Engine<'_> {
-    /// Whether the elements of `accel` know the function of a request. Only a whole RPC processor has a
-    /// schema map.
+    /// Whether the elements of `accel` know the function of a request. Only a whole RPC processor
+    /// has a schema map.
     #[inline]
     pub(crate) fn knows_function(&self, request: RequestId, accel: Accel) -> bool {
         accel != Accel::Rpc || self.processor.knows(self.requests.get(request).service)
     }
 
-    /// Reserves memory for the message that starts a trace. Returns whether there was room. If not, the
-    /// sender sends it again later, or gives up and the request is terminated.
+    /// Reserves memory for the message that starts a trace. Returns whether there was room. If not,
+    /// the sender sends it again later, or gives up and the request is terminated.
     pub(crate) fn has_memory(&mut self, start: Start, now: Time) -> Result<bool, Failure> {
         if !self.processor.limits_memory() {
             return Ok(true);

@@ -30,8 +30,8 @@ impl Engine<'_> {
         self.await_message(id, now);
     }
 
-    /// The TCP at which a job waits or its message arrives: by the number of the instance that it was
-    /// at last, of which TCP may have fewer.
+    /// The TCP at which a job waits or its message arrives: by the number of the instance that it
+    /// was at last, of which TCP may have fewer.
     pub(crate) fn tcp_of(&self, id: JobId) -> Unit {
         let unit = self.jobs.get(id).unit;
         let instances = self.ensemble.instances_of(Accel::Tcp);

@@ -59,8 +59,8 @@ impl Ty {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct StructId(pub(super) usize);
 
-/// The index of a function in its [`Schema`], which is also the index of the function's handler in a
-/// server. Indices are dense, from 0, in the order of declaration.
+/// The index of a function in its [`Schema`], which is also the index of the function's handler in
+/// a server. Indices are dense, from 0, in the order of declaration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FunctionId(pub usize);
 

@@ -1,4 +1,5 @@
-//! A run of the Accelerometer simulation of offloads, with the request and the measurements as JSON.
+//! A run of the Accelerometer simulation of offloads, with the request and the measurements as
+//! JSON.
 
 use accelflow_model::Refusal;
 use accelflow_model::accelerometer::simulation::{self, Measured, Offered, Run, Spread};

@@ -66,8 +66,8 @@ impl<'s> Exchange<'s> {
         }
     }
 
-    /// Waits for the next request, and for the tenant's limits on it. `None` if the client has sent its
-    /// last.
+    /// Waits for the next request, and for the tenant's limits on it. `None` if the client has sent
+    /// its last.
     pub(super) async fn next<M: Message + Default>(&mut self) -> Result<Option<M>, Stop> {
         let Some(bytes) = self.receive().await? else {
             return Ok(None);

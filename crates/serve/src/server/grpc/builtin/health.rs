@@ -1,4 +1,5 @@
-//! gRPC's health checking protocol: whether a service is served, which load balancers and Kubernetes ask.
+//! gRPC's health checking protocol: whether a service is served, which load balancers and
+//! Kubernetes ask.
 
 use prost::Message;
 

@@ -1,7 +1,7 @@
 //! The standard services that a gRPC server has beside its interface: health checks
-//! (`grpc.health.v1.Health`), and the server's reflection (`grpc.reflection.v1.ServerReflection`, also
-//! under its former name `v1alpha`). Their methods may have streams, and their messages do not pass the
-//! traces for requests.
+//! (`grpc.health.v1.Health`), and the server's reflection (`grpc.reflection.v1.ServerReflection`,
+//! also under its former name `v1alpha`). Their methods may have streams, and their messages do not
+//! pass the traces for requests.
 
 mod exchange;
 mod health;
@@ -62,8 +62,8 @@ pub(super) fn find(path: &str, schema: &Schema, reflection: bool) -> Option<Name
     (!is_own).then(|| (builtin, format!("{service}.{name}")))
 }
 
-/// Serves one request of a standard method to its end. While the stream waits for the client or for a
-/// change, its connection counts as idle.
+/// Serves one request of a standard method to its end. While the stream waits for the client or for
+/// a change, its connection counts as idle.
 pub(super) async fn serve(
     streams: Rc<Streams>,
     (builtin, function): Named,

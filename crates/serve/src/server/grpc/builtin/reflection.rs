@@ -1,4 +1,5 @@
-//! gRPC's server reflection: the server's interface, for clients such as grpcurl that have no `.proto` file.
+//! gRPC's server reflection: the server's interface, for clients such as grpcurl that have no
+//! `.proto` file.
 
 use std::collections::BTreeSet;
 

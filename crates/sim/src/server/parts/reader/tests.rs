@@ -81,8 +81,8 @@ fn read_state(job: &Job, reading: Reading) -> String {
     )
 }
 
-/// Reads a chain to the ends of all its executions, by legs and word by word. Returns the numbers of
-/// legs and of readings.
+/// Reads a chain to the ends of all its executions, by legs and word by word. Returns the numbers
+/// of legs and of readings.
 fn read_both(requests: &Requests<'_>, job: Job) -> (usize, usize) {
     let mut words = job;
     words.cursor.leg = LegId::NONE;
