@@ -158,16 +158,29 @@ def test_simulations_that_dask_cancels_end_the_command(
             studies.sweep(study, tmp_path / "out", runner=runner)
 
 
-def test_a_vain_attempt_to_connect_again_ends_the_command(
-    study_file: Path, tmp_path: Path, dask: Dask, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    "case",
+    [
+        (OSError("Timed out trying to connect"), "connection to Dask's scheduler was lost"),
+        (TimeoutError("No valid workers found"), "answered in time: No valid workers found. Comp"),
+    ],
+)
+def test_a_call_of_dask_in_vain_ends_the_command(
+    study_file: Path,
+    tmp_path: Path,
+    dask: Dask,
+    monkeypatch: pytest.MonkeyPatch,
+    case: tuple[OSError, str],
 ):
+    error, message = case
+
     def in_vain(*_: object, **__: object) -> None:
-        raise OSError("Timed out trying to connect to tcp://192.0.2.1:8786 after 30 s")
+        raise error
 
     study = studies.read_study(study_file)
     with on_cluster(dask.address) as runner:
         monkeypatch.setattr("distributed.Client.nthreads", in_vain)
-        with pytest.raises(AccelflowError, match="connection to Dask's scheduler was lost"):
+        with pytest.raises(AccelflowError, match=message):
             studies.sweep(study, tmp_path / "out", runner=runner)
 
 

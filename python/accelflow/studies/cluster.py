@@ -53,15 +53,13 @@ _FIRST_LOOK_S: Final = 1.0
 _LAST_LOOK_S: Final = 30.0
 #: The time in seconds between two checks of the jobs after workers have come and all have gone.
 _LOOK_S: Final = 5.0
-_LOST: Final = (
-    "the connection to Dask's scheduler was lost. Completed simulations are kept; the same command"
-    " resumes"
-)
+_KEPT: Final = "Completed simulations are kept; the same command resumes"
+_LOST: Final = f"the connection to Dask's scheduler was lost. {_KEPT}"
+_NO_ANSWER: Final = "no worker of the cluster answered in time"
 #: Dask's reason in the errors of simulations that it cancels after the loss of the connection.
 _LOST_REASON: Final = "scheduler-connection-lost"
 _CANCELLED: Final = (
-    "Dask cancelled the simulations, for instance since its scheduler was restarted. Completed"
-    " simulations are kept; the same command resumes"
+    f"Dask cancelled the simulations, for instance since its scheduler was restarted. {_KEPT}"
 )
 #: The allowed names in ``--cluster NAME:WORKERS``.
 _KINDS: Final = ("local", "slurm", "kubernetes")
@@ -313,13 +311,15 @@ class _Run:
 
     @contextmanager
     def _connected(self) -> Iterator[None]:
-        """Raise AccelflowError if the scheduler is lost or Dask cancels simulations."""
+        """Raise AccelflowError if the scheduler or all workers are lost, or Dask cancels."""
         try:
             if self._client.status != "running":
                 raise AccelflowError(_LOST)
             yield
         except CancelledError as error:  # Dask cancels simulations also if it loses its scheduler
             raise AccelflowError(_LOST if _LOST_REASON in str(error) else _CANCELLED) from error
+        except TimeoutError as error:  # an OSError, of workers
+            raise AccelflowError(f"{_NO_ANSWER}: {error}. {_KEPT}") from error
         except (OSError, self._distributed.client.ClosedClientError) as error:
             # A closed connection and a vain attempt to connect again are OSErrors.
             raise AccelflowError(_LOST) from error
