@@ -32,7 +32,8 @@ impl Run<'_> {
             self.act(now, action)?;
         }
         self.at(now + period, Event::Control);
-        Ok(())
+        // On an idle platform, no other event lets the first messages of added flows pass.
+        self.dispatch(now)
     }
 
     fn act(&mut self, now: Time, action: Action) -> Result<(), PlatformError> {
@@ -139,8 +140,6 @@ impl Run<'_> {
                 unit.queue.widen(self.flows.len());
             }
         }
-        self.begin_flow(now, number)?;
-        // On an idle platform, no other event lets the first messages pass.
-        self.dispatch(now)
+        self.begin_flow(now, number)
     }
 }

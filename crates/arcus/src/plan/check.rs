@@ -287,7 +287,14 @@ impl FlowCheck<'_> {
                 let known = self.known.iter().map(String::as_str);
                 let refusal = match name == STORAGE {
                     true => {
-                        let allowed = "must be left out unless storage_devices is above 0";
+                        let unless = "unless storage_devices is above 0";
+                        let allowed = match field {
+                            "accelerator" => {
+                                let known = known.collect::<Vec<_>>().join(", ");
+                                format!("must be an accelerator ({known}) {unless}")
+                            }
+                            _ => format!("must be left out {unless}"),
+                        };
                         Refusal::new(place, accelflow_parameters::quoted(name), allowed)
                     }
                     false => Refusal::unknown(place, name, known),
