@@ -189,8 +189,13 @@ impl Image {
                 reader.malformed("bytes follow the last entry: must be left out".to_owned())
             );
         }
-        let table = PredicateTable::from_parts(fields, predicates)
-            .map_err(|error| FileError::Predicate { at: tables, error })?;
+        let table = PredicateTable::from_parts(fields, predicates).map_err(|error| {
+            let at = match error {
+                PredicateError::TooManyPredicates => tables + size_of::<u16>(),
+                _ => tables,
+            };
+            FileError::Predicate { at, error }
+        })?;
         Ok(Image::from_raw(words, table, names, kinds)?)
     }
 }

@@ -49,7 +49,8 @@ pub enum FactType {
 pub enum KindError {
     /// The name is not valid for an accelerator. Holds the name.
     #[error(
-        "accelerator name = '{0}': must be 1 to {MAX_KIND_CHARS} letters and digits, start with a letter, and not be a keyword of the trace language"
+        "accelerator name = '{}': must be 1 to {MAX_KIND_CHARS} letters and digits, start with a letter, and not be a keyword of the trace language",
+        shown(.0)
     )]
     Name(String),
     /// The name is that of one of the paper's nine accelerators. Holds the name.
@@ -65,13 +66,24 @@ pub enum KindError {
     Part(String),
     /// The name of a payload value (a fact) is not valid, or occurs twice. Holds the name.
     #[error(
-        "fact = '{0}': must be letters, digits and '_', not starting with a digit, and occur once"
+        "fact = '{}': must be letters, digits and '_', not starting with a digit, and occur once",
+        shown(.0)
     )]
     Fact(String),
     /// The accelerator extracts more than [`MAX_YIELDS`] payload values (facts). Holds the number
     /// of facts.
     #[error("facts that the accelerator yields = {0}: must be at most {MAX_YIELDS}")]
     TooManyFacts(usize),
+}
+
+/// The number of characters of a wrong name that a refusal shows.
+const MAX_SHOWN: usize = 64;
+
+/// A wrong name as a refusal shows it: a damaged file can have any text here.
+pub(crate) fn shown(name: &str) -> String {
+    let start: String = name.chars().take(MAX_SHOWN).collect();
+    let more = if start.len() < name.len() { "..." } else { "" };
+    format!("{}{more}", start.escape_debug())
 }
 
 /// The keywords of the text of traces.

@@ -6,13 +6,10 @@ use std::sync::Arc;
 use crate::PredicateTable;
 use crate::check::{Role, check, is_name, is_part_name};
 use crate::image::{Edge, Image};
-use crate::kind::Kind;
+use crate::kind::{Kind, shown};
 use crate::link::{link, trace_of};
 use crate::link_error::LinkError;
 use crate::word::{MAX_WORDS, Word};
-
-/// The number of characters of a wrong name that a refusal shows.
-const MAX_SHOWN: usize = 64;
 
 impl Image {
     /// Creates a trace memory from the contents of a trace file, after checking them. `words` are
@@ -133,11 +130,4 @@ impl Image {
             None => Ok(()),
         }
     }
-}
-
-/// A wrong name as a refusal shows it: a damaged file can have any text here.
-fn shown(name: &str) -> String {
-    let start: String = name.chars().take(MAX_SHOWN).collect();
-    let more = if start.len() < name.len() { "..." } else { "" };
-    format!("{}{more}", start.escape_debug())
 }

@@ -121,6 +121,7 @@ fn a_damaged_table_is_refused() {
         "one more"
     );
     assert!(with(canny + 2, b'1').contains("accelerator name = "));
+    assert!(with(canny + 3, 0x1b).contains("accelerator name = 'C\\u{1b}nny'"));
     assert!(with(canny + 7, 3).contains("direction = 3: must be at most 2"));
     // The word calls number 2, of two.
     let word = good.len() - 4 - 9 - (2 + 6 + 2 + 2 + 4 + 1 + 2 + 6 + 1) - 3 - 8;
