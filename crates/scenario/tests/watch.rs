@@ -342,6 +342,18 @@ fn more_requests_than_are_kept_are_refused_by_their_number() {
 }
 
 #[test]
+fn requests_of_other_services_are_no_requests_that_are_kept() {
+    let workload = read(CALLS, "calls.toml").unwrap().workload;
+    let checked = checked(json!({
+        "workload": workload, "orchestrators": ["accelflow"], "requests": 1_200_000,
+    }));
+    let watched = checked.watch("Front", Which::Percentile(99.0), &|_, _| false);
+    assert!(watched.unwrap().is_none());
+    let samples = checked.check_samples(u64::MAX, 1);
+    assert_eq!(samples.map_err(|error| error.to_string()), Ok(()));
+}
+
+#[test]
 fn a_timeline_of_too_many_requests_is_refused_before_it_is_simulated() {
     let scenario = json!({"workload": "socialnetwork", "profile": "paper", "requests": 1_000_000});
     let refused = checked(scenario)

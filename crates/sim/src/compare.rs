@@ -130,16 +130,10 @@ pub struct Comparison<'c> {
 
 impl Comparison<'_> {
     /// Returns the number of requests that statistics count for the service with index `service` in
-    /// the plan: all requests from clients except the warm-up. For a service that only other
-    /// services call, the result is [`Comparison::requests`] minus [`Comparison::warmup`], or 0
-    /// with [`Comparison::by_rate`].
+    /// the plan: all requests from clients except the warm-up, so 0 for a service that only other
+    /// services call.
     pub fn counted(&self, service: usize) -> u64 {
-        let (requests, warmup) = match self.planned(service) {
-            (0, 0) => [self.requests, self.warmup]
-                .map(|requests| self.of_service(service, requests))
-                .into(),
-            planned => planned,
-        };
+        let (requests, warmup) = self.planned(service);
         requests.saturating_sub(warmup)
     }
 
