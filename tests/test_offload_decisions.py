@@ -11,7 +11,7 @@ import pytest
 from accelflow import InputError, accelerometer
 from accelflow.accelerometer.decisions import Found, Goal, decide, parse_goal, seek
 from accelflow.accelerometer.files import Question, Slo, read_question
-from accelflow.accelerometer.fleet import plan, read_fleet
+from accelflow.accelerometer.fleet import Fleet, Member, plan, read_fleet
 from accelflow.accelerometer.service import Kernel, Queue, Service
 from accelflow.cli.deciding import decision_text, fleet_text
 from accelflow.reports.decisions import shown_limit
@@ -448,6 +448,24 @@ def test_servers_to_buy_are_whole() -> None:
         "cache": ["8,000", "6,391", "1,609"],
         "fleet": ["28,000", "24,731", "3,269"],
     }
+
+
+def test_whole_servers_of_a_fleet_are_within_their_interval() -> None:
+    # Many small services, of each of which less than a server is saved.
+    service = read_fleet(EXAMPLES / "fleet.toml").members[1].service
+    members = [Member(f"cache {number}", 2.0, service) for number in range(20)]
+    result = plan(Fleet(members=members))
+    servers = result["fleet"]["servers"]
+    assert servers["saved_p5"] > 5
+    assert servers["whole"] == {
+        "before": 40,
+        "after": 40,
+        "saved": 0,
+        "saved_p5": 0,
+        "saved_p95": 0,
+    }
+    whole = {row["servers"]["whole"]["saved"] for row in result["services"]}
+    assert whole == {0}
 
 
 def test_a_whole_number_of_servers_is_not_rounded_up() -> None:

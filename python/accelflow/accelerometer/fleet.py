@@ -134,11 +134,11 @@ def plan(fleet: Fleet) -> dict[str, Any]:
 
     The result is an object of schema ``accelflow.accelerometer-fleet/1``. For each service and for
     the fleet, it has servers, kilowatts and money per year without accelerators (``before``) and
-    with them (``after``), and what is saved. Ranges are at their central values. Where inputs are
-    ranges, savings also have 5 % and 95 % quantiles; the inputs of different services are drawn
-    independently. A service that the accelerator does not speed up, by the central values, keeps
-    its servers without accelerators. Raises InputError as :func:`evaluate` does, and for results
-    that are not finite.
+    with them (``after``), and what is saved. In ``whole``, the servers of each service are rounded
+    up, as they are bought. Ranges are at their central values. Where inputs are ranges, savings
+    also have 5 % and 95 % quantiles; the inputs of different services are drawn independently. A
+    service that the accelerator does not speed up, by the central values, keeps its servers without
+    accelerators. Raises InputError as :func:`evaluate` does, and for results that are not finite.
     """
     rows, before, after = [], [], []
     for number, member in enumerate(fleet.members):
@@ -153,6 +153,7 @@ def plan(fleet: Fleet) -> dict[str, Any]:
         old = _needs(fleet, member.servers, np.ones(1), device=False)
         helps = outcome["speedup_ratio"] > 1
         new = _needs(fleet, member.servers, speedups, device=True) if helps else old
+        old["whole"], new["whole"] = _up(old["servers"]), _up(new["servers"])
         before.append(old)
         after.append(new)
         rows.append(
@@ -176,7 +177,7 @@ def plan(fleet: Fleet) -> dict[str, Any]:
     }
 
 
-_NAMES: Final = ("servers", "kilowatts", "money_per_year")
+_NAMES: Final = ("servers", "kilowatts", "money_per_year", "whole")
 
 
 def _needs(fleet: Fleet, servers: float, speedups: _Floats, *, device: bool) -> dict[str, _Floats]:
@@ -199,8 +200,16 @@ def _total(each: Sequence[_Floats], draws: int) -> _Floats:
     return whole
 
 
+def _up(servers: _Floats) -> _Floats:
+    """Round numbers of servers up."""
+    nearest = np.round(servers)
+    # A whole number that the last digits of a division miss is not one server more.
+    close = np.abs(servers - nearest) <= 1e-9 * nearest
+    return np.where(close, nearest, np.ceil(servers))
+
+
 def _saved(before: Mapping[str, _Floats], after: Mapping[str, _Floats]) -> dict[str, Any]:
-    found = {}
+    found: dict[str, dict[str, Any]] = {}
     for name in _NAMES:
         saved = before[name][0] - after[name]
         found[name] = {
@@ -210,4 +219,5 @@ def _saved(before: Mapping[str, _Floats], after: Mapping[str, _Floats]) -> dict[
             "saved_p5": float(np.quantile(saved[1:], 0.05)) if len(saved) > 1 else None,
             "saved_p95": float(np.quantile(saved[1:], 0.95)) if len(saved) > 1 else None,
         }
+    found["servers"]["whole"] = found.pop("whole")
     return found

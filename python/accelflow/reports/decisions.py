@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from typing import Any, Final
@@ -140,34 +139,14 @@ def _gain_bar(row: Mapping[str, Any]) -> tuple[str, float, float, float, str]:
 def in_whole_servers(result: Mapping[str, Any]) -> dict[str, Any]:
     """Return the result of a fleet with its servers as whole numbers, as they are bought.
 
-    The servers of each service are rounded up, those of the fleet are their sums, and what is saved
-    is the difference. `result` has the schema ``accelflow.accelerometer-fleet/1``.
+    `result` has the schema ``accelflow.accelerometer-fleet/1``.
     """
-    services = [row | {"servers": _whole(row["servers"])} for row in result["services"]]
-    fleet = result["fleet"]
-    whole = _whole(fleet["servers"])
-    for name in ("before", "after", "saved"):
-        whole[name] = sum(row["servers"][name] for row in services)
-    return {**result, "services": services, "fleet": {**fleet, "servers": whole}}
 
+    def whole(row: Mapping[str, Any]) -> dict[str, Any]:
+        return {**row, "servers": row["servers"]["whole"]}
 
-def _whole(of: Mapping[str, Any]) -> dict[str, Any]:
-    def saved(servers: float | None) -> int | None:
-        return None if servers is None else _up(of["before"]) - _up(of["before"] - servers)
-
-    return {
-        "before": _up(of["before"]),
-        "after": _up(of["after"]),
-        "saved": _up(of["before"]) - _up(of["after"]),
-        "saved_p5": saved(of["saved_p5"]),
-        "saved_p95": saved(of["saved_p95"]),
-    }
-
-
-def _up(servers: float) -> int:
-    nearest = round(servers)
-    # A whole number that the last digits of a division miss is not one server more.
-    return nearest if math.isclose(servers, nearest, rel_tol=1e-9) else math.ceil(servers)
+    services = [whole(row) for row in result["services"]]
+    return {**result, "services": services, "fleet": whole(result["fleet"])}
 
 
 def fleet_page(result: Mapping[str, Any], settings: Mapping[str, Any], command: str | None) -> Page:
