@@ -147,14 +147,15 @@ def test_a_study_warns_of_a_table_that_is_longer_than_its_simulations(tmp_path: 
 
 def test_a_study_warns_of_a_table_of_the_defaults_as_services_use_it(tmp_path: Path) -> None:
     place = tmp_path / "study.toml"
-    place.write_text(
+    study = (
         'schema = "accelflow.study/1"\n[scenario]\nworkload = "shop.toml"\nrequests = 500\n'
         'orchestrators = ["ideal"]\n[axes]\n"config.core.count" = [8, 16]\n'
     )
     # 400 requests until the last rate, which then holds on.
     common = '[defaults]\narrivals = { process = "rates", rates = [[0, 400], [1e6, 200]] }\n'
 
-    def warned(*services: str) -> list[str]:
+    def warned(*services: str, scenario: str = "") -> list[str]:
+        place.write_text(study.replace("[axes]", f"{scenario}\n[axes]"))
         text = Path(written(tmp_path, *services)).read_text(encoding="utf-8")
         text = text.replace("[[services]]", f"{common}[[services]]", 1)
         (tmp_path / "shop.toml").write_text(text)
@@ -166,7 +167,7 @@ def test_a_study_warns_of_a_table_of_the_defaults_as_services_use_it(tmp_path: P
     assert warned("", "") == []
     # Requests are in proportion to rates: A has 333, and B, of which the table has 800, has 667.
     of_a, of_b = warned("", "rate_rps = 600")
-    assert of_a.startswith("defaults: a simulation begins at from_us = 0 of the table of rates")
+    assert of_a.startswith("A: a simulation begins at from_us = 0 of the table of rates")
     assert of_b.startswith("B: a simulation begins at from_us = 0 of the table of rates")
     assert "the table's mean, scaled by 2, is 600 requests per second" in of_b
     assert "its highest rate, 800, begins at from_us = 0" in of_b
@@ -174,8 +175,16 @@ def test_a_study_warns_of_a_table_of_the_defaults_as_services_use_it(tmp_path: P
     assert warned("", "rate_rps = 150") == []
     common = common.replace("400", "800").replace("200", "400")
     (told,) = warned("", "")
-    assert told.startswith("defaults: ")
+    assert told.startswith("A, B: ")
     assert "the table's mean is 600 requests per second" in told
+    # Only what the scenario simulates counts, at its rates.
+    (of_one,) = warned("", "", scenario='services = ["A"]\nrate_rps = 1200')
+    assert of_one.startswith("A: ")
+    assert "the table's mean, scaled by 2, is 1,200 requests per second" in of_one
+    assert "its highest rate, 1,600, begins at from_us = 0" in of_one
+    # With equal rates, each service has 500 requests at the mean rate.
+    of_a, of_b = warned("", "rate_rps = 1800", scenario='rates = "equal"')
+    assert "the table's mean, scaled by 2, is 1,200 requests per second" in of_a
     assert warned('rate_rps = 9\narrivals = { process = "poisson" }') == []
 
 

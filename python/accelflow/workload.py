@@ -169,55 +169,56 @@ def mean_rps_of(rates: Sequence[Sequence[float]]) -> float:
 
 
 def warn_of_rates(
-    path: str | PathLike[str], workload: Mapping[str, Any], requests_at: Callable[[float], float]
+    path: str | PathLike[str],
+    workload: Mapping[str, Any],
+    rates_rps: Mapping[str, float],
+    requests_at: Callable[[float], float],
 ) -> None:
-    """Emit a WorkloadWarning for each table of rates in use that is longer than a simulation.
+    """Emit a WorkloadWarning for each table of rates that is longer than a simulation.
 
-    A simulation begins at `from_us` of the table. A service's own `rate_rps` scales the table of
-    `[defaults]`. `workload` is the content of the file `path`, and `requests_at` returns the number
-    of requests of a service with a mean rate in requests per second.
+    A simulation begins at `from_us` of the table. `workload` is the content of the file `path`,
+    `rates_rps` has the mean rate of each simulated service, to which its table is scaled, and
+    `requests_at` returns the number of requests of a service with such a rate.
     """
-    for name, arrivals, factor in _tables_of_rates(workload):
+    for name, arrivals, mean_rps in _tables_of_rates(workload, rates_rps):
         rates, begins_us = arrivals["rates"], arrivals.get("from_us", 0)
+        factor = mean_rps / mean_rps_of(rates)
         expected = factor * sum(
             before[1] * max(0.0, after[0] - max(before[0], begins_us)) * 1e-6
             for before, after in pairwise(rates)
         )
-        if (
-            expected <= requests_at(factor * mean_rps_of(rates))
-            or len({rate for _, rate in rates}) == 1
-        ):
+        if expected <= requests_at(mean_rps) or len({rate for _, rate in rates}) == 1:
             continue
         start_us, peak_rps = max(rates, key=lambda row: row[1])
-        scaled = "" if factor == 1 else f", scaled by {factor:.6g},"
+        scaled = "" if math.isclose(factor, 1.0) else f", scaled by {factor:.6g},"
         text = (
             f"{path}: {name}: a simulation begins at from_us = {begins_us:.15g} of the table of"
             f" rates, and ends after its requests, before the table; the table's mean{scaled} is"
-            f" {factor * mean_rps_of(rates):,.6g} requests per second, and its highest rate,"
+            f" {mean_rps:,.6g} requests per second, and its highest rate,"
             f" {factor * peak_rps:,.6g}, begins at from_us = {start_us:.15g}"
         )
         warnings.warn(text, WorkloadWarning, stacklevel=_frames_inside())
 
 
-def _tables_of_rates(workload: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any], float]]:
-    """Yield each table of rates that services use: its place, the arrivals, a factor on its rates.
+def _tables_of_rates(
+    workload: Mapping[str, Any], rates_rps: Mapping[str, float]
+) -> Iterator[tuple[str, Mapping[str, Any], float]]:
+    """Yield each table of rates that services use: its place, the arrivals, and the mean rate.
 
-    All services that use the table of `[defaults]` as it is have one item.
+    All services that use the table of `[defaults]` at one mean rate have one item.
     """
-    defaults = workload.get("defaults", {})
-    common = defaults.get("arrivals", {})
-    told = "rates" not in common
+    common = workload.get("defaults", {}).get("arrivals", {})
+    shared: dict[float, list[str]] = {}
     for service in workload["services"]:
-        name, own = service["name"], service.get("arrivals")
-        if own is not None:
-            if "rates" in own:
-                yield name, own, 1.0
-        elif "rate_rps" in service and "rates" in common:
-            beside = defaults.get("rate_rps") or mean_rps_of(common["rates"])
-            yield name, common, service["rate_rps"] / beside
-        elif not told:
-            told = True
-            yield "defaults", common, 1.0
+        name, arrivals = service["name"], service.get("arrivals", common)
+        if name not in rates_rps or "rates" not in arrivals:
+            continue
+        if arrivals is common:
+            shared.setdefault(rates_rps[name], []).append(name)
+        else:
+            yield name, arrivals, rates_rps[name]
+    for mean_rps, names in shared.items():
+        yield ", ".join(names), common, mean_rps
 
 
 def _frames_inside() -> int:

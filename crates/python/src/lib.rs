@@ -114,8 +114,8 @@ mod _native {
     use crate::bind::simulation::scenario::{
         arrivals_dwell_us, confidence_interval, orchestrator_names, scenario_allowed,
         scenario_check, scenario_check_samples, scenario_choices, scenario_demands, scenario_hash,
-        scenario_payloads, scenario_read, scenario_run, scenario_schema, scenario_spans,
-        service_breakdown, simulated_operations, system_names,
+        scenario_payloads, scenario_rates, scenario_read, scenario_run, scenario_schema,
+        scenario_spans, service_breakdown, simulated_operations, system_names,
     };
 
     #[pymodule_export]

@@ -168,13 +168,24 @@ impl Own<'_> {
         stated.chain(self.scenario.priorities.clone()).collect()
     }
 
-    /// Whether requests for `service` arrive at times that the workload states, of which a tenth is
-    /// its warm-up: not if the scenario has another arrival process.
-    pub(crate) fn is_timed(&self, service: &Service) -> bool {
+    /// Whether requests for `service` arrive at times that the workload states: not if the scenario
+    /// has another arrival process.
+    fn is_timed(&self, service: &Service) -> bool {
+        self.number_of_times(service).is_some()
+    }
+
+    /// The number of times at which requests for `service` arrive, if the workload states them and
+    /// the scenario has no other arrival process.
+    pub(crate) fn number_of_times(&self, service: &Service) -> Option<u64> {
         use accelflow_workload::file::Arrivals as Stated;
         let defaults = self.workload.defaults.arrivals.as_ref();
-        let arrivals = service.arrivals.as_ref().or(defaults);
-        self.scenario.arrivals.is_none() && matches!(arrivals, Some(Stated::Times { .. }))
+        match service.arrivals.as_ref().or(defaults) {
+            Some(Stated::Times { times_us, .. }) if self.scenario.arrivals.is_none() => {
+                // The times of a file are already here.
+                Some(times_us.as_ref().map_or(0, Vec::len) as u64)
+            }
+            _ => None,
+        }
     }
 
     /// Refuses arrival times together with a rate set from outside, which cannot scale them.

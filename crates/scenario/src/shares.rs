@@ -5,11 +5,35 @@ use accelflow_parameters::{Refusal, number_text, quoted};
 use accelflow_workload::file::Workload;
 use accelflow_workload::services::Service;
 
+use crate::checked::Checked;
 use crate::error::ScenarioError;
 use crate::limits::{MAX_RATE_RPS, MIN_RATE_RPS};
 use crate::own::Own;
 use crate::resolved::Resolved;
 use crate::scenario::Scenario;
+
+impl Checked {
+    /// Returns the name and the mean rate, in requests per second, of each simulated service that
+    /// has requests from clients.
+    ///
+    /// # Errors
+    /// [`ScenarioError`] for a workload that cannot be read.
+    pub fn service_rates_rps(&self) -> Result<Vec<(&str, f64)>, ScenarioError> {
+        let workload = self.scenario.workload.workload().map_err(engine)?;
+        let shares = rate_shares(
+            &self.scenario,
+            workload.as_ref(),
+            &self.resolved,
+            &self.services,
+        );
+        let names = self.services.iter().map(Service::name);
+        let rates = shares.iter().map(|share| self.resolved.rate_rps * share);
+        Ok(names
+            .zip(rates)
+            .filter(|(_, rate_rps)| *rate_rps > 0.0)
+            .collect())
+    }
+}
 
 /// The factor on the mean rate of each of `services`.
 pub(crate) fn rate_shares(
@@ -60,10 +84,8 @@ pub(crate) fn check_requests(
         }
         check_rate(resolved, name, share)?;
         let stated = workload.service(name);
-        let is_timed = stated.is_some_and(|stated| own.is_timed(stated));
-        let requests = |count: u64| (count as f64 * share).round();
-        let counted = requests(resolved.requests) - requests(resolved.warmup_requests);
-        if resolved.by_rate && counted < 1.0 && !is_timed {
+        let times = stated.and_then(|stated| own.number_of_times(stated));
+        if resolved.by_rate && counted_by_rate(resolved, share, times) < 1.0 {
             let enough = (1.0 / share).ceil() * 2.0;
             if resolved.requests as f64 >= enough {
                 let allowed = format!(
@@ -81,11 +103,25 @@ pub(crate) fn check_requests(
             );
             return Err(Refusal::new("requests", resolved.requests, allowed).into());
         }
-        if !is_timed {
+        if times.is_none() {
             check_duration(resolved, name, share)?;
         }
     }
     Ok(())
+}
+
+/// The number of counted requests of a service that has `share` of the requests. If the workload
+/// states the `times` of requests, there are no more of them, and a tenth is the warm-up at most.
+fn counted_by_rate(resolved: &Resolved, share: f64, times: Option<u64>) -> f64 {
+    let of_service = |count: u64| (count as f64 * share).round();
+    let (requests, warmup) = (
+        of_service(resolved.requests),
+        of_service(resolved.warmup_requests),
+    );
+    match times {
+        Some(times) => requests.min(times as f64) - warmup.min((times / 10) as f64),
+        None => requests - warmup,
+    }
 }
 
 /// Refuses more requests than arrive in [`LONGEST_S`].

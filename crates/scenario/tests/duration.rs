@@ -33,6 +33,19 @@ fn more_requests_than_arrive_in_fifty_days_are_refused() {
 /// A workload of arrival times, whose second service has one request in 100 s, with another
 /// process.
 fn timed(name: &str, requests: u64, by_rate: bool) -> Result<(), String> {
+    let document = json!({
+        "workload": times(), "services": [name], "orchestrators": ["AccelFlow"],
+        "arrivals": "poisson", "requests": requests, "by_rate": by_rate, "warmup": 20,
+    });
+    let scenario = Scenario::from_json(&document.to_string()).unwrap();
+    scenario
+        .check()
+        .map(drop)
+        .map_err(|error| error.to_string())
+}
+
+/// A workload of arrival times, whose second service has one request in 100 s.
+fn times() -> Value {
     let service = |name: &str, times_us: Value| {
         json!({
             "name": name, "arrivals": {"process": "times", "times_us": times_us},
@@ -42,19 +55,32 @@ fn timed(name: &str, requests: u64, by_rate: bool) -> Result<(), String> {
         })
     };
     let often: Vec<u64> = (1..=1_000).map(|number| number * 1_000).collect();
-    let workload = json!({
+    json!({
         "schema": "accelflow.workload/1", "name": "timed",
         "services": [service("Often", json!(often)), service("Rare", json!([1e8, 2e8]))],
-    });
-    let document = json!({
-        "workload": workload, "services": [name], "orchestrators": ["AccelFlow"],
-        "arrivals": "poisson", "requests": requests, "by_rate": by_rate, "warmup": 20,
-    });
-    let scenario = Scenario::from_json(&document.to_string()).unwrap();
-    scenario
-        .check()
-        .map(drop)
-        .map_err(|error| error.to_string())
+    })
+}
+
+#[test]
+fn each_service_with_arrival_times_has_a_counted_request() {
+    let checked = |requests: u64| {
+        let document = json!({
+            "workload": times(), "services": ["Often", "Rare"], "orchestrators": ["AccelFlow"],
+            "by_rate": true, "requests": requests,
+        });
+        let scenario = Scenario::from_json(&document.to_string()).unwrap();
+        scenario.check().map_err(|error| error.to_string())
+    };
+    let few = checked(20_000).map(drop).unwrap_err();
+    assert!(
+        few.starts_with("requests = 20000: must be at least ") && few.contains("Rare gets only"),
+        "{few}"
+    );
+    let enough = few.split(' ').nth(7).unwrap().trim_end_matches(':');
+    let checked = checked(enough.replace(',', "").parse().unwrap()).unwrap();
+    let result = checked.run(&RunOptions::default(), &|_, _| true).unwrap();
+    let counts = &result.unwrap().to_json()["systems"][0]["services"];
+    assert!(counts[1]["completed"].as_u64().unwrap() >= 1, "{counts}");
 }
 
 #[test]

@@ -7,11 +7,12 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from functools import cache, partial
+from functools import cache
 from os import PathLike
 from pathlib import Path
 from typing import Any, Final
 
+from accelflow._native import scenario_rates
 from accelflow.chips import find_chip
 from accelflow.errors import (
     GIVEN,
@@ -25,7 +26,14 @@ from accelflow.errors import (
 )
 from accelflow.files import parse_toml, read_text
 from accelflow.parameters import canonical, flattened, parameters
-from accelflow.scenario import Scenario, check_plain, fields_schema, recording_text
+from accelflow.scenario import (
+    Scenario,
+    check_plain,
+    document,
+    fields_schema,
+    recording_text,
+    resolved,
+)
 from accelflow.workload import is_file, load_workload, warn_of_rates
 
 __all__ = [
@@ -298,14 +306,19 @@ class Study:
         values["workload"] = load_workload(path)
         scenario = Scenario(**values)
         if scenario.arrivals is None:
-            warn_of_rates(path, values["workload"], partial(_requests_at, scenario))
+            _warn_of_rates(path, values["workload"], scenario)
         return scenario
 
 
-def _requests_at(scenario: Scenario, rate_rps: float) -> float:
-    """Return how many requests a service with this mean rate has."""
-    share = rate_rps / scenario.mean_rate_rps if scenario.counts_by_rate else 1.0
-    return scenario.requests * share
+def _warn_of_rates(path: Path, workload: Mapping[str, Any], scenario: Scenario) -> None:
+    """Emit a WorkloadWarning for each table of rates that is longer than the simulation."""
+    found = resolved(scenario)
+
+    def requests_at(rate_rps: float) -> float:
+        return float(found["requests"] * (rate_rps / found["rate_rps"] if found["by_rate"] else 1))
+
+    rates_rps = dict(scenario_rates(document(scenario), scenario.recording))
+    warn_of_rates(path, workload, rates_rps, requests_at)
 
 
 def _place(chip: object, folder: Path) -> str:

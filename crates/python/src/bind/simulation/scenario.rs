@@ -80,6 +80,22 @@ pub(crate) fn scenario_hash(document: &str, recording: Option<String>) -> PyResu
     checked(document, recording)?.hash().map_err(refused)
 }
 
+/// Returns the name and mean rate, in requests per second, of each service with client requests.
+///
+/// Raises AccelflowError as `scenario_check` does.
+#[pyfunction]
+#[pyo3(signature = (document, recording=None))]
+pub(crate) fn scenario_rates(
+    document: &str,
+    recording: Option<String>,
+) -> PyResult<Vec<(String, f64)>> {
+    let checked = checked(document, recording)?;
+    let rates = checked.service_rates_rps().map_err(refused)?.into_iter();
+    Ok(rates
+        .map(|(name, rate_rps)| (name.to_owned(), rate_rps))
+        .collect())
+}
+
 /// Simulates a scenario (JSON); returns its results (JSON), longest response times and samples.
 ///
 /// `options` are (number of threads; fraction of the longest response times to return, 0 to 1;
