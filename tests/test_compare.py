@@ -578,4 +578,4 @@ def test_the_cost_of_tcp_scales_the_papers_profile(tmp_path: Path) -> None:
     assert means[1] > 1.8 * means[0]
     done = run("compare", "socialnetwork", *SMALL, "--tcp-cost", "-1")
     assert done.returncode == 2
-    assert "--tcp-cost = -1: must be a number above 0" in done.stderr
+    assert "--tcp-cost = -1: must be a number from 0.001 to 1e9" in done.stderr

@@ -43,7 +43,10 @@ def small(**changes: Any) -> simulation.Scenario:
         (("socialnetwork", "--threads", "0"), "threads = 0: must be a whole number from 1"),
         (("socialnetwork", "--rate", "0"), "--rate = 0"),
         (("socialnetwork", "--rate", "nan"), "--rate = nan"),
-        (("socialnetwork", "--tcp-cost", "-1"), "--tcp-cost = -1: must be a number above 0"),
+        (
+            ("socialnetwork", "--tcp-cost", "1e-4"),
+            "--tcp-cost = 0.0001: must be a number from 0.001 to 1e9",
+        ),
         (("socialnetwork", "--seed", "9" * 5_000), "--seed = "),
         (
             ("--scenario", "/no/a", "--scenario", "/no/b"),

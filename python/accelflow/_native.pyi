@@ -88,6 +88,7 @@ __all__ = [
     "scenario_demands",
     "scenario_hash",
     "scenario_payloads",
+    "scenario_rates",
     "scenario_read",
     "scenario_run",
     "scenario_schema",
@@ -397,7 +398,7 @@ class Client:
         Calls use `arguments` in turn. A call begins at its time in `due_s`, in seconds from the
         start, or as soon as a thread is free. Returns for each call (start, end, whether it
         succeeded). Start and end are in us after the time when the call was due. `progress` is
-        called regularly with the number of calls that threads have taken and the total number; an
+        called regularly with the number of finished calls and the total number; an
         exception that it raises ends the load. Calls that have not begun `until_s` seconds after
         the start are neither made nor returned.
         """
@@ -1341,6 +1342,12 @@ def scenario_hash(document: str, recording: str | None = None) -> str:
     AccelflowError as `scenario_check` does.
     """
 
+def scenario_rates(document: str, recording: str | None = None) -> list[tuple[str, float]]:
+    """Return the name and mean rate, in requests per second, of each service with client requests.
+
+    Raises AccelflowError as `scenario_check` does.
+    """
+
 def scenario_run(
     document: str,
     recording: str | None,
@@ -1714,8 +1721,8 @@ def service_breakdown(tcp_cost_ns: float) -> str:
     """Return each SocialNetwork service's core time without accelerators, as JSON.
 
     There is a time in ns for each category of work, computed from the paper's shares of time.
-    `tcp_cost_ns` is the time of a TCP operation on a core. Raises AccelflowError unless it is above
-    0 and at most 1e9.
+    `tcp_cost_ns` is the time of a TCP operation on a core. Raises AccelflowError unless it is from
+    0.001 to 1e9.
     """
 
 def confidence_interval(observations: list[float]) -> tuple[float, float] | None:
@@ -1744,7 +1751,7 @@ def parameters(tcp_cost_ns: float | None = None) -> str:
     """Return all engines (simulators and models) with their parameters, as a JSON list.
 
     If `tcp_cost_ns`, the time of TCP on a core, is given, the list ends with the operation costs of
-    the profile `paper`. Raises AccelflowError unless it is above 0 and at most 1e9.
+    the profile `paper`. Raises AccelflowError unless it is from 0.001 to 1e9.
     """
 
 def chip_read(text: str) -> str:
@@ -1792,5 +1799,5 @@ def profile_parameters(tcp_cost_ns: float) -> str:
     """Return the operation costs of the profile `paper` as a JSON list.
 
     `tcp_cost_ns` is the time of a TCP operation on a core, in ns. Raises AccelflowError unless it
-    is above 0 and at most 1e9.
+    is from 0.001 to 1e9.
     """

@@ -391,7 +391,7 @@ def _check_name(system: System, taken: Mapping[str, str]) -> None:
         allowed = f"must be a printable text of at most {MAX_NAME} characters"
         raise refused(f"the name of {system.place}", name, allowed)
     if name in taken:
-        allowed = f"must differ from the name of {taken[name]}: set `name` of either"
+        allowed = f"must differ from the name of {taken[name]}: set `name` in the class"
         raise refused(f"the system's name of {system.place}", name, allowed)
 
 

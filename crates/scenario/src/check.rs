@@ -321,8 +321,11 @@ fn check_costs(
     }
     let (paper, measured) = (CostSource::Paper, CostSource::Measured);
     if recorded && scenario.profile == Some(paper) {
-        let others = [measured.name(), "left out"];
-        return Err(misfit("profile", paper, &others, "if a recording is given"));
+        let others = match is_social_network(workload) {
+            true => &[measured.name(), "left out"][..],
+            false => &["left out"],
+        };
+        return Err(misfit("profile", paper, others, "if a recording is given"));
     }
     if resolved.costs == Costs::Measured && !is_social_network(workload) {
         if recorded {

@@ -34,6 +34,8 @@ pub(crate) const WARMUP_DIVISOR: u64 = 10;
 pub(crate) const MIN_RATE_RPS: f64 = accelflow_workload::arrivals::MIN_RATE_RPS;
 /// The largest mean rate, in requests per second.
 pub(crate) const MAX_RATE_RPS: f64 = accelflow_workload::arrivals::MAX_RATE_RPS;
+/// The smallest cost of a TCP operation, in ns: a picosecond, since times are whole picoseconds.
+pub(crate) const MIN_TCP_COST_NS: f64 = 0.001;
 /// The largest cost of a TCP operation, in ns.
 pub(crate) const MAX_TCP_COST_NS: f64 = 1e9;
 /// The largest SLO of a service, in us.

@@ -16,7 +16,7 @@ use crate::error::{ScenarioError, twice};
 use crate::limits::{
     MAX_ACCELERATOR_S_PER_S, MAX_BURST_ACCELERATOR_S, MAX_CHIPS, MAX_PRIORITY, MAX_RATE_RPS,
     MAX_REGISTER, MAX_REQUESTS, MAX_SLO_FACTOR, MAX_SLO_US, MAX_TCP_COST_NS, MAX_TENANT,
-    MIN_ACCELERATOR_S, MIN_RATE_RPS, MIN_REQUESTS, check_chip_name,
+    MIN_ACCELERATOR_S, MIN_RATE_RPS, MIN_REQUESTS, MIN_TCP_COST_NS, check_chip_name,
 };
 use crate::names::{Arrivals, CostSource, FactSource, Remote, Times};
 use crate::scenario::SCHEMA;
@@ -89,7 +89,11 @@ const FIELDS: &[Field] = &[
     ),
     Field("recorded_times", OPEN, Kind::Choice(Times::names)),
     Field("profile", OPEN, Kind::Choice(CostSource::names)),
-    Field("tcp_cost_ns", OPEN, Kind::Positive(MAX_TCP_COST_NS)),
+    Field(
+        "tcp_cost_ns",
+        OPEN,
+        Kind::Number(MIN_TCP_COST_NS, MAX_TCP_COST_NS),
+    ),
     Field("remote", OPEN, Kind::Choice(Remote::names)),
     Field("sizes", OPEN, Kind::Choice(SizePreset::names)),
     Field("config", CLOSED, Kind::Settings),

@@ -14,7 +14,8 @@ use crate::choice::{self, ByName};
 use crate::limits::{
     CHIP_NAME, DEFAULT_REQUESTS, MAX_ACCELERATOR_S_PER_S, MAX_BURST_ACCELERATOR_S, MAX_CHIP_NAME,
     MAX_CHIPS, MAX_PRIORITY, MAX_RATE_RPS, MAX_REGISTER, MAX_REQUESTS, MAX_SLO_FACTOR, MAX_SLO_US,
-    MAX_TCP_COST_NS, MIN_ACCELERATOR_S, MIN_RATE_RPS, MIN_REQUESTS, PAPER_SLO_FACTOR,
+    MAX_TCP_COST_NS, MIN_ACCELERATOR_S, MIN_RATE_RPS, MIN_REQUESTS, MIN_TCP_COST_NS,
+    PAPER_SLO_FACTOR,
 };
 use crate::names::{Arrivals, CostSource, FactSource, Remote, Times};
 use crate::source::Source;
@@ -106,7 +107,7 @@ pub struct Scenario {
     pub profile: Option<CostSource>,
     /// The time of a TCP operation on a core with the profile paper, in ns. All other costs scale
     /// with it. Null: the workload's value, else 7,000.
-    #[schemars(range(max = MAX_TCP_COST_NS), extend("exclusiveMinimum" = 0))]
+    #[schemars(range(min = MIN_TCP_COST_NS, max = MAX_TCP_COST_NS))]
     pub tcp_cost_ns: Option<f64>,
     /// The times for which requests wait for remote sides: caches, databases and other services.
     /// Null: the workload's times, else short.

@@ -63,7 +63,7 @@ prop_compose! {
         by_rate in option::of(any::<bool>()),
         seed in any::<u64>(),
         profile in option::of(one_of::<CostSource>()),
-        tcp_cost_ns in option::of(1e-9..1e9_f64),
+        tcp_cost_ns in option::of(1e-3..1e9_f64),
     ) -> Scenario {
         Scenario {
             workload: Source::Suite(suite), placement, arrivals, rate_rps, rates, facts, requests, warmup, by_rate, seed, profile,
@@ -199,6 +199,12 @@ fn contradicting_fields_are_refused() {
             }),
             "profile = 'measured': must be left out for the workload mediaservices if a recording is \
              given: other measured costs exist only for socialnetwork",
+        ),
+        (
+            json!({
+                "workload": "mediaservices", "profile": "paper", "recording": "a recording",
+            }),
+            "profile = 'paper': must be left out if a recording is given",
         ),
     ] {
         let scenario = Scenario::from_json(&document.to_string()).unwrap();
@@ -340,7 +346,7 @@ fn the_schema_says_what_the_rules_say() {
     for (field, least, most) in [
         ("rate_rps", 0.001, 1e9),
         ("requests", 100.0, 1e9),
-        ("tcp_cost_ns", 0.0, 1e9),
+        ("tcp_cost_ns", 0.001, 1e9),
         ("slo_factor", 0.0, 1e6),
     ] {
         let of = &properties[field];

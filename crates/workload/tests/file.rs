@@ -126,6 +126,11 @@ const REFUSED: &[(&str, &str, &str)] = &[
         "shop.toml:20:12: services[0].rate_rps = -3: must be a number from 0.001 to 1e9",
     ),
     (
+        "[[services]]\nname = \"Stock\"",
+        "[rates.\"peak: day\"]\nMial = 5\n[[services]]\nname = \"Stock\"",
+        "shop.toml:34:1: rates.peak: day.",
+    ),
+    (
         "times = 4",
         "times = 80",
         "shop.toml:26:31: services[0].path[2].times = 80: must be a whole number from 1 to 64",

@@ -367,8 +367,10 @@ def _sought(question: Question, options: dict[str, Any]) -> tuple[Goal, Found]:
 def _settings(service: model.Service) -> dict[str, Any]:
     """Return the service's settings as in its file, with the kernels' by kernel name."""
     given = asdict(service)
-    kernels = given.pop("kernels")
-    return given | {kernel["name"]: kernel for kernel in kernels}
+    kernels = {kernel["name"]: kernel for kernel in given.pop("kernels")}
+    return given | {
+        f"kernel {name}" if name in given else name: kernel for name, kernel in kernels.items()
+    }
 
 
 def _fleet_settings(fleet: Fleet) -> dict[str, Any]:

@@ -552,8 +552,8 @@ def _read_system(reader: Reader, known: Sequence[str], source: Mapping[str, Any]
 
 
 def _read_moved(data: Reader, key: str) -> float | None:
-    """Read a figure on moved data, of which one is a share."""
-    is_share = key == "llc_hit_ratio" and data.holds(key)
+    """Read a figure on moved data: a hit ratio, a utilisation, or another number."""
+    is_share = key.endswith(("_ratio", "_utilization")) and data.holds(key)
     return data.share(key) if is_share else data.number_or_none(key)
 
 

@@ -104,7 +104,8 @@ def _seeds(result: Mapping[str, Any], settings: Mapping[str, Any]) -> str:
     """Describe the seeds of draws and of the simulation."""
     said = []
     if result.get("intervals") is not None:
-        said.append(f"draws are from seed {settings['seed']}")
+        seed = settings.get("seed")
+        said.append("draws are random" if seed is None else f"draws are from seed {seed}")
     if result.get("simulation") is not None:
         said.append(f"the simulation has {_seeds_text(result['simulation']['run']['seeds'])}")
     return " and ".join(said) or "nothing is drawn at random"

@@ -59,14 +59,16 @@ impl Document {
     /// Creates a file error from `refusal`, the description of a value that is not allowed. Adds
     /// the value's position in the file if it is known ([`Document::place`]).
     pub fn locate(&self, refusal: Refusal) -> FileError {
-        // A place in another file follows the place that names the file.
-        let (place, _) = refusal
-            .place
+        let place = &refusal.place;
+        // A place in another file follows the place that names the file. But names of this file may
+        // have a colon, too.
+        let outer = place
             .split_once(": ")
-            .unwrap_or((&refusal.place, ""));
+            .map_or(&place[..], |(outer, _)| outer);
+        let exact = self.places.exact(place);
         FileError {
             file: self.name.clone(),
-            at: self.places.of(place),
+            at: exact.or_else(|| self.places.of(outer)),
             cause: refusal.into(),
         }
     }

@@ -72,12 +72,20 @@ impl Places {
         self.keys.get(path).copied().or_else(|| self.of(path))
     }
 
+    /// The value at `path`.
+    pub(super) fn exact(&self, path: &str) -> Option<Position> {
+        self.values
+            .get(path)
+            .or_else(|| self.keys.get(path))
+            .copied()
+    }
+
     /// The value at `path`, or the nearest one that it is in.
     pub(super) fn of(&self, path: &str) -> Option<Position> {
         let mut path = path;
         loop {
-            if let Some(at) = self.values.get(path).or_else(|| self.keys.get(path)) {
-                return Some(*at);
+            if let Some(at) = self.exact(path) {
+                return Some(at);
             }
             path = &path[..path.rfind(['.', '['])?];
         }

@@ -140,7 +140,7 @@ pub enum Costs {
     Paper {
         /// The cost of a TCP operation on a core, in ns. Default: that of the `defaults`, or 7000.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        #[schemars(range(max = 1e9), extend("exclusiveMinimum" = 0))]
+        #[schemars(range(min = 0.001, max = 1e9))]
         tcp_cost_ns: Option<f64>,
     },
     /// Costs measured by `accelflow record`, given by exactly one of the fields `file` and `text`.
