@@ -6,7 +6,7 @@ use accelflow_workload::file::Workload;
 use accelflow_workload::services::Service;
 
 use crate::checked::Checked;
-use crate::error::ScenarioError;
+use crate::error::{ScenarioError, engine};
 use crate::limits::{MAX_RATE_RPS, MIN_RATE_RPS};
 use crate::own::Own;
 use crate::resolved::Resolved;
