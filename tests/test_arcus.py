@@ -259,7 +259,7 @@ FLOW = {
         ({"until_us": "end"}, "flow 'it': until_us = 'end': must be a whole number"),
         (
             {"accelerator": "storage"},
-            "flow 'it': accelerator = 'storage': must be an accelerator (ipsec, synthetic",
+            "flow 'it': accelerator = 'storage': must be an accelerator \\(ipsec, synthetic",
         ),
         ({"message_bytes": 0}, "flow 'it': message_bytes = 0: must be from 1 to 67,108,864"),
         ({"message_bytes": "64"}, "flow 'it': message_bytes = '64': must be a whole number"),

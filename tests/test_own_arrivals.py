@@ -183,8 +183,9 @@ def test_a_study_warns_of_a_table_of_the_defaults_as_services_use_it(tmp_path: P
     assert "the table's mean, scaled by 2, is 1,200 requests per second" in of_one
     assert "its highest rate, 1,600, begins at from_us = 0" in of_one
     # With equal rates, each service has 500 requests at the mean rate.
-    of_a, of_b = warned("", "rate_rps = 1800", scenario='rates = "equal"')
-    assert "the table's mean, scaled by 2, is 1,200 requests per second" in of_a
+    (of_both,) = warned("", "rate_rps = 1800", scenario='rates = "equal"')
+    assert of_both.startswith("A, B: ")
+    assert "the table's mean, scaled by 2, is 1,200 requests per second" in of_both
     assert warned('rate_rps = 9\narrivals = { process = "poisson" }') == []
 
 

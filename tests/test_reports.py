@@ -51,7 +51,7 @@ PAGES = {
     ),
     "fleet": (
         ["accelerometer", str(EXAMPLES / "accelerometer/fleet.toml")],
-        "Offloading saves 3,269 of 28,000 servers (2,858 to 3,407, 5 % to 95 %).",
+        "Offloading saves 3,269 of 28,000 servers (2,857 to 3,406, 5 % to 95 %).",
         1,
     ),
     "plan": (

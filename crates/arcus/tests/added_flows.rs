@@ -73,3 +73,46 @@ fn flows_that_come_under_panic_get_rates_by_their_own_weights() {
         }
     }
 }
+
+/// Orders actions at the end of the first control period.
+struct Once(Vec<Action>);
+
+impl Controller for Once {
+    fn tick(&mut self, _now: Time, _period: Time, _counters: &[Counters]) -> Vec<Action> {
+        std::mem::take(&mut self.0)
+    }
+}
+
+#[test]
+fn the_order_of_actions_at_one_time_does_not_matter() {
+    let peak = Bandwidth::from_bytes_per_s(4_000_000_000).unwrap();
+    let accelerator = |name: &str, setup| {
+        let setup = Time::from_us(setup);
+        Accelerator::new(name, Curve::Saturating { setup, peak })
+    };
+    // The second is idle until messages that wait for the first are routed to it.
+    let platform = Platform::prototype(vec![accelerator("slow", 60), accelerator("fast", 1)]);
+    let flow = |arrivals| Flow::new(0, Path::InlineRx, Bytes(1_000), arrivals);
+    let route = Action::Route {
+        flow: 0,
+        accelerators: vec![1],
+        engine: 0,
+        path: Path::InlineRx,
+    };
+    let settings = Settings {
+        warmup: Time::ZERO,
+        control_period: Time::from_us(10),
+        ..Settings::lasting(Time::from_us(100))
+    };
+    let messages = |actions: Vec<Action>| {
+        let flows = [flow(Arrivals::Backlogged)];
+        let mut once = Once(actions);
+        let unshaped = Mechanism::NoShaping;
+        let result = simulate_with(&platform, &flows, &unshaped, &settings, &mut once).unwrap();
+        result.flows[0].latencies().count()
+    };
+    let add = Action::Add(Box::new(flow(Arrivals::Paced(Time::from_us(90)))), None);
+    let after = messages(vec![add.clone(), route.clone()]);
+    assert_eq!(messages(vec![route, add]), after);
+    assert!(after > 50, "{after}");
+}

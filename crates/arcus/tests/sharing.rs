@@ -289,45 +289,6 @@ fn a_new_route_takes_the_messages_to_another_accelerator() {
 }
 
 #[test]
-fn the_order_of_actions_at_one_time_does_not_matter() {
-    // A second accelerator is idle until messages that wait for the first are routed to it.
-    let mut platform = platform();
-    let slow = Curve::Saturating {
-        setup: Time::from_us(20),
-        peak: Bandwidth::from_bytes_per_s(4_000_000_000).unwrap(),
-    };
-    platform
-        .accelerators
-        .insert(0, Accelerator::new("slow", slow));
-    let route = Action::Route {
-        flow: 0,
-        accelerators: vec![1],
-        engine: 0,
-        path: Path::InlineRx,
-    };
-    let later = Flow {
-        arrivals: Arrivals::Paced(Time::from_us(90)),
-        ..backlog(0, 1_000)
-    };
-    let settings = Settings {
-        warmup: Time::ZERO,
-        control_period: Time::from_us(10),
-        ..Settings::lasting(Time::from_us(100))
-    };
-    let messages = |actions: Vec<Action>| {
-        let flows = [backlog(0, 1_000)];
-        let mut once = Once(actions, Time::from_us(10));
-        let unshaped = Mechanism::NoShaping;
-        let result = simulate_with(&platform, &flows, &unshaped, &settings, &mut once).unwrap();
-        result.flows[0].latencies().count()
-    };
-    let add = Action::Add(Box::new(later), None);
-    let after = messages(vec![add.clone(), route.clone()]);
-    assert_eq!(messages(vec![route, add]), after);
-    assert!(after > 200, "{after}");
-}
-
-#[test]
 fn a_client_waits_for_its_answer() {
     // Little's law with one accelerator of 300 ns: 3 clients who think 3 us.
     let think = Time::from_us(3);

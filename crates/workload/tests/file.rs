@@ -128,7 +128,7 @@ const REFUSED: &[(&str, &str, &str)] = &[
     (
         "[[services]]\nname = \"Stock\"",
         "[rates.\"peak: day\"]\nMial = 5\n[[services]]\nname = \"Stock\"",
-        "shop.toml:34:1: rates.peak: day.",
+        "shop.toml:33:8: rates.peak: day.Mial = 'Mial': must be Checkout or Stock",
     ),
     (
         "times = 4",
