@@ -164,6 +164,18 @@ def test_perf_script_without_stacks_and_without_periods(tmp_path: Path) -> None:
     assert profile.stacks == {("server", "malloc"): 1, ("server", "do_idle_[k]"): 1}
 
 
+@pytest.mark.parametrize("command", ["server", "my server", "fe"])
+def test_perf_script_without_stacks_aligns_commands_to_the_right(
+    command: str, tmp_path: Path
+) -> None:
+    text = (
+        f"{command:>16} 1 [000] 1.500000: 7 cycles:u:  7f01c0ffee42 malloc+0x2 (/lib/libc.so.6)\n"
+        f"{command:>16} 1 [000] 1.600000: 2 cycles:u:  ffffffff81000000 do_idle ([kernel])\n"
+    )
+    profile = read(profile_of(text, tmp_path))
+    assert profile.stacks == {(command, "malloc"): 7, (command, "do_idle_[k]"): 2}
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -14,7 +14,7 @@ Stack = tuple[str, ...]
 
 #: command, pid, [cpu], time, the period if there is one, the event, and the frame if only one.
 _HEADER = re.compile(
-    r"^(?P<comm>\S.*?)\s+(?P<pid>\d+(?:/\d+)?)\s+(?:\[\d+\]\s+)?(?:\S+\s+)?[\d.]+:"
+    r"^(?P<comm>\S.*?)\s+(?P<pid>\d+(?:/\d+)?)\s+(?:\[\d+\]\s+)?(?:\S+\s+)?(?P<time>[\d.]+):"
     r"\s+(?:(?P<period>\d{1,18})\s+)?(?P<event>[\w./,=-]+(?::[\w./,=-]*)*):\s*(?P<inline>\S.*)?$"
 )
 _FRAME = re.compile(r"^(?P<address>[0-9a-f]+)\s+(?P<symbol>.+?)(?:\s+\((?P<object>[^()]*)\))?$")
@@ -39,7 +39,7 @@ class Weighed:
 def is_perf(lines: Iterable[str]) -> bool:
     """Return whether `lines` begin like the output of ``perf script``."""
     first = next((line for line in lines if line.strip() and not line.startswith("#")), "")
-    return _HEADER.match(first) is not None
+    return _HEADER.match(first.strip()) is not None
 
 
 def parse(lines: Iterable[str], place: str, asked: str | None = None) -> Weighed:
@@ -149,7 +149,7 @@ def samples(lines: Iterable[str], place: str) -> Iterator[Sample]:
             yield from sample()
             header, frames = None, []
             continue
-        begun = None if line[0] in " \t" and header else _HEADER.match(line.strip())
+        begun = _begun(line, within=header is not None)
         if begun:
             yield from sample()
             header, frames = begun, [_frame(begun["inline"])] if begun["inline"] else []
@@ -161,6 +161,19 @@ def samples(lines: Iterable[str], place: str) -> Iterator[Sample]:
             )
             raise refused(f"{place}:{number}: line", line.strip()[:80], allowed)
     yield from sample()
+
+
+def _begun(line: str, *, within: bool) -> re.Match[str] | None:
+    """Return the sample that `line` begins, if it does; `within` is whether one has begun.
+
+    Samples without call chains are one line each, with the command aligned to the right. So an
+    indented line is not always a frame, even if the command looks like an address (``fe``). But a
+    frame has no time in seconds.
+    """
+    found = _HEADER.match(line.strip())
+    if found and within and line[0] in " \t" and "." not in found["time"].strip("."):
+        return None
+    return found
 
 
 def _frame(text: str) -> str:
