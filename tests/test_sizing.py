@@ -332,6 +332,10 @@ def test_the_example_answers_in_closed_form():
             "rates_rps.CPost = -1: must be a number from 0.001 to 1,000,000,000,000",
         ),
         ("rates_rps = {CPots = 10}", "rates_rps: service = 'CPots': must be CPost, "),
+        (
+            "rates_rps = {CPots = 10}\np99_us = {CPost = 9}",
+            "rates_rps: service = 'CPots': must be CPost, ",
+        ),
         ("systems = ['accelflow', 'accelflow']", "must name each system once"),
         ("systems = ['relief', 'acelflow']", "systems[1] = 'acelflow': must be "),
         ("slo_factor = nan", "slo_factor = nan: must be a number"),

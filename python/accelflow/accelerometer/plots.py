@@ -137,12 +137,14 @@ def _alternatives(decision: Mapping[str, Any], ideal: float | None) -> Figure:
             axes.barh(at, max(gain, _LEAST_GAIN), 0.38, **look)
             legend.setdefault(label, mpl.patches.Patch(**look))
             drawn = (row["intervals"] or {}).get(key)
+            right = max(gain, 0.0)
             if drawn is not None and drawn["p5"] is not None:
                 ends = [100 * (drawn[end] - 1) for end in ("p5", "p95")]
                 axes.hlines(at, *ends, color="black", linewidth=1.2)
+                right = max(right, *ends)
             axes.annotate(
                 f"{gain:+.1f} %" + (", cut off" if gain < _LEAST_GAIN else ""),
-                (max(gain, 0.0), at),
+                (right, at),
                 xytext=(4, 0),
                 textcoords="offset points",
                 va="center",
@@ -337,7 +339,10 @@ def _granularity(kernel: Kernel, row: Mapping[str, Any]) -> Figure:
     axes.set_ylabel("cycles on the host over\ncycles with the accelerator")
     if kernel.sizes:
         shares = axes.twinx()
-        shares.plot(sizes, kernel.sizes.cumulative_ratio, color="#009E73", linewidth=1.2)
+        style = "steps-post" if kernel.sizes.interpolation == "step" else "default"
+        shares.plot(
+            sizes, kernel.sizes.cumulative_ratio, color="#009E73", linewidth=1.2, drawstyle=style
+        )
         shares.set_ylabel("share of offloads up to the size", color="#009E73")
         shares.set_ylim(0, 1.02)
     axes.set_xlabel("size of the offload (bytes)")

@@ -191,7 +191,7 @@ def dots(  # noqa: PLR0913 (options, by name)
     ticks are drawn. `parameters` maps the columns that controls filter by to their initial values.
     """
     kind = {"type": "log", "nice": False, "padding": 10} if log else {"zero": True}
-    axis: dict[str, Any] = {"format": ".0%"} if share else {}
+    axis: dict[str, Any] = {"format": ".3~p"} if share else {}
     x = {"field": "value", "type": "quantitative", "title": title, "scale": kind, "axis": axis}
     series = {"field": "name", "type": "nominal", "scale": scale(names, colors)}
     shapes = [_SHAPES[place % len(_SHAPES)] for place in range(len(names))]

@@ -92,7 +92,10 @@ def _alternatives(rows: Sequence[Mapping[str, Any]], best: str | None) -> Table:
 def _alternative(row: Mapping[str, Any], *, drawn: bool, slo: bool) -> list[Cell]:
     speedup = (row["intervals"] or {}).get("speedup_ratio", {})
     interval = [_gain(speedup.get(end)) for end in ("p5", "p95")] if drawn else []
-    limits = ", ".join(limit.replace("_", " ") for limit in row["limits"].values())
+    limits = ", ".join(
+        (f"{kernel}: " if len(row["limits"]) > 1 else "") + limit.replace("_", " ")
+        for kernel, limit in row["limits"].items()
+    )
     return [
         row["name"],
         _gain(row["speedup_ratio"]),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from statistics import fmean
 from typing import Any, Final
 
 from accelflow.page import Column, Figure, Page, Section, Selector, Table, repeated
@@ -162,13 +163,18 @@ def _servers(answer: Mapping[str, Any], kinds: Sequence[str]) -> Figure:
 
 
 def _sweeps(sweep: Sequence[Point], total_rps: float) -> list[Figure]:
+    ratios: dict[tuple[str, str, float], list[float]] = {}
+    for system, kind, load, ratio in sweep:  # a simulated load may have several seeds
+        ratios.setdefault((system, kind, load), []).append(ratio)
+    sweep = [(*point, fmean(found)) for point, found in ratios.items()]
     kinds = [name for name in _NAMES.values() if any(point[1] == name for point in sweep)]
     names = list(dict.fromkeys(ORCHESTRATORS[point[0]] for point in sweep))
     figure = Figure(
         title="P99 against the load of one server",
         text="The largest P99 of a service, as a share of its SLO, against the requests a second "
-        "that one server has. The dashed line is the SLO: where a curve crosses it, a server is "
-        "full.",
+        "that one server has; simulated P99s are means over the seeds. The dashed line is the SLO. "
+        "A server is full where a curve crosses it, or before, where a resource is as much in use "
+        "as the plan allows.",
         spec=lines(
             names=names,
             colors=_COLORS,

@@ -392,6 +392,9 @@ def _check_services(plan: Plan) -> None:
     if not isinstance(plan.rates_rps, Mapping) or not plan.rates_rps:
         raise refused("rates_rps", plan.rates_rps, _RATES)
     _check_mapping("rates_rps", plan.rates_rps, LEAST_RPS, MOST_RPS)
+    for name in plan.rates_rps:
+        if name not in _services_of(plan):
+            raise refused("rates_rps: service", name, known=_services_of(plan))
     _check_ratios(plan)
     _check_mapping("p99_us", plan.p99_us, *P99_US)
     for name in plan.p99_us:
@@ -432,12 +435,9 @@ def _check_scenario(scenario: object) -> None:
 
 
 def _check_systems(plan: Plan) -> None:
-    """Raise InputError for unknown systems and services, and values that are not allowed."""
+    """Raise InputError for unknown systems, and for values that a scenario does not allow."""
     for place, system in enumerate(plan.systems):
         one_of(f"systems[{place}]", system, [name for name, _ in known_systems()])
-    for name in plan.rates_rps:
-        if name not in _services_of(plan):
-            raise refused("rates_rps: service", name, known=_services_of(plan))
     for system in plan.systems:
         try:
             resolved(plan.scenario_of(small_share(plan), system=system, seed=1))
