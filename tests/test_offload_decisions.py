@@ -11,7 +11,7 @@ import pytest
 from accelflow import InputError, accelerometer
 from accelflow.accelerometer.decisions import Found, Goal, decide, parse_goal, seek
 from accelflow.accelerometer.files import Question, Slo, read_question
-from accelflow.accelerometer.fleet import Fleet, Member, plan, read_fleet
+from accelflow.accelerometer.fleet import Costs, Fleet, Member, plan, read_fleet
 from accelflow.accelerometer.service import Kernel, Queue, Service
 from accelflow.cli.deciding import decision_text, fleet_text
 from accelflow.reports.decisions import shown_limit
@@ -466,6 +466,17 @@ def test_whole_servers_of_a_fleet_are_within_their_interval() -> None:
     }
     whole = {row["servers"]["whole"]["saved"] for row in result["services"]}
     assert whole == {0}
+
+
+def test_small_amounts_have_decimals_and_zero_no_sign() -> None:
+    # The device takes what the accelerator saves.
+    member = read_fleet(EXAMPLES / "fleet.toml").members[0]
+    speedup = accelerometer.evaluate(member.service)["speedup_ratio"]
+    server = Costs(watts=400.0)
+    device = Costs(watts=400.0 * (speedup - 1) * 1.00001)
+    fleet = Fleet(members=[replace(member, servers=10.0)], server=server, device=device)
+    *_, kilowatts = fleet_text(fleet, plan(fleet))
+    assert kilowatts.split() == ["kilowatts", "4.00", "4.00", "0.00"]
 
 
 def test_a_whole_number_of_servers_is_not_rounded_up() -> None:

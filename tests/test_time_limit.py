@@ -319,3 +319,26 @@ def test_a_command_that_does_not_reach_its_precision_says_what_it_reached(
     found = CliRunner().invoke(compare_command, [*without_limit, "--out", str(tmp_path / "out")])
     assert found.exit_code == 0, found.exception
     assert not (tmp_path / "out/unfinished").exists()
+    # The complete results take the place of those of the last length.
+    names = [path.name for path in (tmp_path / "out").glob("*.json")]
+    assert names == ["compare-socialnetwork.json"]
+    results = json.loads((tmp_path / "out" / names[0]).read_text())
+    assert results["precision"]["reached_ratio"] <= 0.003
+
+
+def test_load_curves_end_with_the_time_limit(
+    tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
+):
+    def passed(scenario: object, loads: object, **options: object) -> object:
+        return at_loads(scenario, loads, **{**options, "progress": clock.after(1)})
+
+    at_loads = comparing.at_loads
+    monkeypatch.setattr(comparing, "at_loads", passed)
+    options = ["socialnetwork", "--service", "UniqId", "--profile", "paper", "--seeds", "5"]
+    options += ["--rate", "10000", "--orchestrator", "accelflow", "--precision", "mean:5%"]
+    options += ["--time-limit", "9s", "--report", str(tmp_path / "page.html")]
+    options += ["--loads", "0.5,1", "--out", str(tmp_path / "out")]
+    found = CliRunner().invoke(compare_command, options)
+    assert found.exit_code == 0, found.exception
+    assert "--time-limit 9s: the load curves have only 1 of 2 loads" in found.stderr
+    assert (tmp_path / "page.html").is_file()

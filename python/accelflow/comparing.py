@@ -151,7 +151,8 @@ def compare(  # noqa: PLR0913 (options, by name)
 
     With `use_over_time`, results have ``use``: the utilisation of each server's resources over
     time, for the first seed. With `loads`, multiples of the load, results have ``loads``: the
-    results of :func:`at_loads` with a tenth of the requests. Reports draw both.
+    results of :func:`at_loads` with a tenth of the requests, of the loads that are complete within
+    the time limit. Reports draw both.
 
     `policies` maps systems to queue policies in Python, and `orchestrators` may contain classes
     (docs/python-policies.md). In the results, a system with a queue policy is called
@@ -205,7 +206,8 @@ def compare(  # noqa: PLR0913 (options, by name)
     comparison = runs.of(scenario) if asked is None else _precise(scenario, asked, runs, on_round)
     if not loads:
         return comparison
-    return replace(comparison, loads=at_loads(scenario, loads, threads=threads, others=others))
+    curves = at_loads(scenario, loads, threads=threads, others=others, limit=limit)
+    return replace(comparison, loads=curves)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -293,13 +295,14 @@ class _Replications:
         return _of_all(self.progress, number, runs)
 
 
-def at_loads(
+def at_loads(  # noqa: PLR0913 (options, by name)
     scenario: Scenario,
     loads: Sequence[float],
     *,
     threads: int | None = None,
     progress: Callable[[int, int], object] | None = None,
     others: Iterable[System] = (),
+    limit: TimeLimit | None = None,
 ) -> tuple[tuple[float, Comparison], ...]:
     """Simulate `scenario` at multiples of its load (`loads`), each with a tenth of its requests.
 
@@ -307,7 +310,7 @@ def at_loads(
     has at least 1,000 requests per service, or all if the scenario has fewer. `others` are
     additional systems in Python (:func:`accelflow.policies.systems_in_python`). `threads` and
     `progress` are as in :func:`compare`. Returns pairs (multiple, results), in ascending order of
-    the multiple.
+    the multiple; after the time `limit`, those that are complete.
 
     Raises InputError for a multiple that is not above 0 and at most 1,000, for more than 100
     multiples, and for a scenario without `arrivals` whose workload states its arrivals.
@@ -318,12 +321,16 @@ def at_loads(
     requests = max(scenario.requests // 10, min(scenario.requests, 1_000))
     found = []
     for number, factor in enumerate(sorted(set(loads))):
-        results, _ = run_sampled(
-            replace(_scaled(scenario, factor), requests=requests),
-            threads=threads,
-            progress=_of_all(progress, number, len(set(loads))),
-            others=others,
-        )
+        shown = _of_all(progress, number, len(set(loads)))
+        try:
+            results, _ = run_sampled(
+                replace(_scaled(scenario, factor), requests=requests),
+                threads=threads,
+                progress=shown if limit is None else limit.checked(shown),
+                others=others,
+            )
+        except TimeUpError:
+            break
         found.append((factor, Comparison.from_dict(results)))
     return tuple(found)
 

@@ -420,7 +420,7 @@ def _text(result: dict[str, Any], service: model.Service) -> list[str]:
 def _row(name: str, row: dict[str, Any], width: int) -> str:
     def cell(key: str, width: int) -> str:
         ratio = row.get(key)
-        return f"{'-':>{width}}" if ratio is None else f"{100 * (ratio - 1):{width - 2}.2f} %"
+        return f"{'-':>{width}}" if ratio is None else f"{100 * (ratio - 1):z{width - 2}.2f} %"
 
     return (
         f"{name:{width}}{cell('speedup_ratio', 10)}{cell('latency_reduction_ratio', 20)}"
@@ -491,7 +491,7 @@ def _intervals(intervals: dict[str, Any]) -> list[str]:
     ):
         at = intervals[key]
         if at["p50"] is not None:
-            cells = "".join(f"{100 * (at[p] - 1):10.2f} %" for p in ("p5", "p50", "p95"))
+            cells = "".join(f"{100 * (at[p] - 1):z10.2f} %" for p in ("p5", "p50", "p95"))
             lines.append(f"  {name:18}{cells}")
     if intervals["rejected"]:
         lines.append(f"  {intervals['rejected']:,} draws rejected: {intervals['why_rejected']}")
@@ -516,7 +516,7 @@ def _sensitivity(result: dict[str, Any]) -> list[str]:
         cells = [f"{name:{width}}"]
         for side in ("low", "high"):
             ratio = swing[side]["speedup_ratio"]
-            gain = "impossible" if ratio is None else f"{100 * (ratio - 1):.2f} %"
+            gain = "impossible" if ratio is None else f"{100 * (ratio - 1):z.2f} %"
             cells.append(f"{swing[side]['value']:>14,.6g} {gain:>10}")
         lines.append("  " + "  ".join(cells))
     return lines

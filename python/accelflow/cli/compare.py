@@ -48,6 +48,7 @@ from accelflow.precision import Precision, check_replications
 from accelflow.report import Comparison, write_json, write_parquet
 from accelflow.report.export import to_json
 from accelflow.scenario import resolved
+from accelflow.time_limit import TimeLimit
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -321,6 +322,7 @@ def _compared(
 ) -> Comparison:
     """Run the comparison, also at `loads`; write single requests if --samples names a file."""
     options = context.params
+    limit = TimeLimit(options["time_limit_s"])
 
     def run(samples_to: Callable[[pa.Table], None] | None = None) -> Comparison:
         with bar(console, "simulating") as advance:
@@ -345,7 +347,13 @@ def _compared(
     if not loads:
         return comparison
     with bar(console, "simulating other loads") as advance:
-        found = comparing.at_loads(scenario, loads, threads=options["threads"], progress=advance)
+        found = comparing.at_loads(
+            scenario, loads, threads=options["threads"], progress=advance, limit=limit
+        )
+    if len(found) < len(set(loads)):
+        late = f"accelflow: warning: --time-limit {limit}: the load curves have only"
+        late += f" {len(found)} of {len(set(loads))} loads"
+        console.print(late, highlight=False, markup=False, soft_wrap=True)
     return replace(comparison, loads=found)
 
 
@@ -505,6 +513,10 @@ def _measured(console: Console, *, anew: bool) -> str:
 
 #: Members of the JSON results that are outcomes, not settings of the scenario.
 _FOUND = frozenset({"calibration", "cohort_links", "profile_parameters", "systems"})
+#: Members that are outcomes, too, if a precision is asked for.
+_FOUND_WITH_PRECISION = frozenset(
+    {"own_arrivals", "requests", "requests_by_service", "warmup_requests"}
+)
 
 
 def _asked(results: Any) -> object:
@@ -517,7 +529,12 @@ def _asked(results: Any) -> object:
             (system["orchestrator"], [service["service"] for service in system["services"]])
             for system in results["systems"]
         ]
-        return {key: value for key, value in results.items() if key not in _FOUND}, systems
+        precision = results.get("precision")
+        found = _FOUND if precision is None else _FOUND | _FOUND_WITH_PRECISION
+        asked = {key: value for key, value in results.items() if key not in found}
+        if precision is not None:
+            asked["precision"] = {**precision, "reached_ratio": None}
+        return asked, systems
     except (AttributeError, KeyError, TypeError):
         return None
 

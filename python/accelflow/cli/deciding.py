@@ -6,11 +6,11 @@ from typing import Any
 from accelflow.accelerometer.decisions import Found, Goal
 from accelflow.accelerometer.files import Slo
 from accelflow.accelerometer.fleet import Fleet
-from accelflow.reports.decisions import in_whole_servers, shown_limit
+from accelflow.reports.decisions import fleet_digits, in_whole_servers, shown_limit
 
 
 def _gain(ratio: float | None, width: int = 10) -> str:
-    return f"{'-':>{width}}" if ratio is None else f"{100 * (ratio - 1):{width - 2}.2f} %"
+    return f"{'-':>{width}}" if ratio is None else f"{100 * (ratio - 1):z{width - 2}.2f} %"
 
 
 def decision_text(decision: Mapping[str, Any]) -> Iterator[str]:
@@ -46,7 +46,7 @@ def _interval(intervals: Mapping[str, Any] | None) -> str:
     if intervals is None:
         return "-"
     of = intervals["speedup_ratio"]
-    return f"{100 * (of['p5'] - 1):.2f} % to {100 * (of['p95'] - 1):.2f} %"
+    return f"{100 * (of['p5'] - 1):z.2f} % to {100 * (of['p95'] - 1):z.2f} %"
 
 
 def _verdict(row: Mapping[str, Any]) -> Iterator[str]:
@@ -153,17 +153,20 @@ def fleet_text(fleet: Fleet, result: Mapping[str, Any]) -> Iterator[str]:
     for row in rows:
         yield f"{row['name']:{width}}{_gain(row['speedup_ratio'])}{_change(row['servers'])}"
     whole = result["fleet"]
+    others = []
     if fleet.server.watts or fleet.device.watts:
-        yield f"{'kilowatts':{width}}{'':10}{_change(whole['kilowatts'])}"
+        others.append(("kilowatts", "kilowatts"))
     if fleet.server.price or fleet.device.price or fleet.electricity.price_per_kwh:
-        yield f"{'money a year':{width}}{'':10}{_change(whole['money_per_year'])}"
+        others.append(("money a year", "money_per_year"))
+    for title, name in others:
+        yield f"{title:{width}}{'':10}{_change(whole[name], fleet_digits(whole, name))}"
 
 
-def _change(of: Mapping[str, Any]) -> str:
-    cells = f"{of['before']:12,.0f}{of['after']:12,.0f}{of['saved']:12,.0f}"
+def _change(of: Mapping[str, Any], digits: int = 0) -> str:
+    cells = "".join(f"{of[at]:z12,.{digits}f}" for at in ("before", "after", "saved"))
     if of["saved_p5"] is None:
         return cells
-    interval = f"{of['saved_p5']:,.0f} to {of['saved_p95']:,.0f}"
+    interval = f"{of['saved_p5']:z,.{digits}f} to {of['saved_p95']:z,.{digits}f}"
     return f"{cells}{interval:>24}"
 
 

@@ -74,5 +74,5 @@ def cell_text(column: Column, value: Cell) -> str:
     if isinstance(value, str):
         return value
     if column.form == "share":
-        return f"{value:.{column.digits}%}"
-    return f"{value:,.{column.digits}f}" if isinstance(value, float) else f"{value:,}"
+        return f"{value:z.{column.digits}%}"
+    return f"{value:z,.{column.digits}f}" if isinstance(value, float) else f"{value:,}"

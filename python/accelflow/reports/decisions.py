@@ -10,7 +10,14 @@ from accelflow.page import Column, Figure, Page, Section, Table, repeated
 from accelflow.page.document import Cell
 from accelflow.reports.common import settings_table, whisker_bars
 
-__all__ = ["decided", "decision_section", "fleet_page", "in_whole_servers", "shown_limit"]
+__all__ = [
+    "decided",
+    "decision_section",
+    "fleet_digits",
+    "fleet_page",
+    "in_whole_servers",
+    "shown_limit",
+]
 
 #: The column names of a fleet's needs, by the key of the need in the result.
 _NEEDS: Final = {"servers": "Servers", "kilowatts": "Kilowatts", "money_per_year": "Money a year"}
@@ -183,7 +190,12 @@ def fleet_page(result: Mapping[str, Any], settings: Mapping[str, Any], command: 
 def _between(of: Mapping[str, Any]) -> str:
     if of["saved_p5"] is None:
         return ""
-    return f" ({of['saved_p5']:,.0f} to {of['saved_p95']:,.0f}, 5 % to 95 %)"
+    return f" ({of['saved_p5']:z,.0f} to {of['saved_p95']:z,.0f}, 5 % to 95 %)"
+
+
+def fleet_digits(fleet: Mapping[str, Any], name: str) -> int:
+    """Return the decimals of a fleet's `servers`, `kilowatts` or `money_per_year`."""
+    return 0 if name == "servers" or fleet[name]["before"] >= 1_000 else 2
 
 
 def _needed(rows: Sequence[Mapping[str, Any]], name: str) -> Table:
@@ -193,7 +205,7 @@ def _needed(rows: Sequence[Mapping[str, Any]], name: str) -> Table:
             Column(name="Service"),
             Column(name="Speedup", form="share", digits=2),
             *(
-                Column(name=title, form="number", digits=0)
+                Column(name=title, form="number", digits=fleet_digits(rows[-1], name))
                 for title in ("Before", "After", "Saved", "5 %", "95 %")
             ),
         ],
