@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullFormatter, NullLocator
 
 from accelflow.accelerometer.arrays import sweep
-from accelflow.accelerometer.service import Kernel, Range, Service, evaluate
+from accelflow.accelerometer.service import Kernel, Range, Service, Sizes, evaluate
 from accelflow.errors import file_path
 from accelflow.pictures import STYLE, plot, save
 
@@ -304,6 +304,23 @@ def _heatmap(service: Service, kernel: Kernel, row: Mapping[str, Any]) -> Figure
     return figure
 
 
+def _shares(sizes: Sizes, low: float, high: float) -> tuple[list[float], list[float]]:
+    """Return the sizes from `low` to `high`, and the share of offloads up to each, of a curve.
+
+    Lines between neighbouring points are the curve, also on a logarithmic axis.
+    """
+    known, shares = np.array(sizes.bytes, float), np.array(sizes.cumulative_ratio, float)
+    if sizes.interpolation == "step":
+        # A share holds until the next size, where the curve rises at once.
+        points, reached = np.repeat(known, 2)[1:], np.repeat(shares, 2)[:-1]
+    else:
+        # Sizes that are spread evenly give straight lines only on a linear axis.
+        between = np.geomspace(known[0], known[-1], 400)[1:-1]
+        points = np.union1d(known, between)
+        reached = np.interp(points, known, shares)
+    return [low, known[0], *points, high], [0.0, 0.0, *reached, 1.0]
+
+
 def _granularity(kernel: Kernel, row: Mapping[str, Any]) -> Figure:
     """Draw the speedup of a single offload over its size, with the break-even size."""
     cost, beta = row["cycles_per_byte"], _central(kernel.complexity_exponent)
@@ -339,10 +356,7 @@ def _granularity(kernel: Kernel, row: Mapping[str, Any]) -> Figure:
     axes.set_ylabel("cycles on the host over\ncycles with the accelerator")
     if kernel.sizes:
         shares = axes.twinx()
-        style = "steps-post" if kernel.sizes.interpolation == "step" else "default"
-        shares.plot(
-            sizes, kernel.sizes.cumulative_ratio, color="#009E73", linewidth=1.2, drawstyle=style
-        )
+        shares.plot(*_shares(kernel.sizes, low, high), color="#009E73", linewidth=1.2)
         shares.set_ylabel("share of offloads up to the size", color="#009E73")
         shares.set_ylim(0, 1.02)
     axes.set_xlabel("size of the offload (bytes)")
