@@ -297,6 +297,28 @@ def test_plots_look_as_they_did(
     assert all(elsewhere(each, Image.new("L", SIZE)) == 1.0 for each in found)
 
 
+@pytest.mark.parametrize("busiest", [0.9, 0.008, 0.00008])
+def test_ticks_of_utilisation_differ(
+    browser: Any, made_up_results: dict[str, Any], tmp_path: Path, busiest: float
+) -> None:
+    for system in made_up_results["systems"]:
+        for service in system["services"]:
+            service["core_utilization"] = busiest
+            service["accelerator_utilization"] = dict.fromkeys(
+                service["accelerator_utilization"], 0
+            )
+            service["manager_utilization"] = service["dma_utilization"] = 0.0
+    file = tmp_path / "page.html"
+    write_page(comparison_page(Comparison.from_dict(made_up_results), "accelflow"), file)
+    opened = Opened(browser, file)
+    labels = figure(opened, "How busy each resource").locator("svg .role-axis-label text")
+    ticks = [text for text in labels.all_text_contents() if text.endswith("%")]
+    opened.close()
+    assert len(ticks) == len(set(ticks)) > 3
+    assert float(ticks[-1].rstrip("%")) / 100 == pytest.approx(busiest, rel=0.2)
+    assert ("." in ticks[-1]) == (busiest < 0.1)
+
+
 def test_hostile_names_stay_texts(
     browser: Any, made_up_results: dict[str, Any], tmp_path: Path
 ) -> None:

@@ -191,12 +191,13 @@ def dots(  # noqa: PLR0913 (options, by name)
     ticks are drawn. `parameters` maps the columns that controls filter by to their initial values.
     """
     kind = {"type": "log", "nice": False, "padding": 10} if log else {"zero": True}
-    axis: dict[str, Any] = {"format": ".3~p"} if share else {}
+    # Without a precision, Vega shows as many digits as neighbouring ticks need to differ.
+    axis: dict[str, Any] = {"format": "%"} if share else {}
     x = {"field": "value", "type": "quantitative", "title": title, "scale": kind, "axis": axis}
     series = {"field": "name", "type": "nominal", "scale": scale(names, colors)}
     shapes = [_SHAPES[place % len(_SHAPES)] for place in range(len(names))]
     shape = {"field": "name", "type": "nominal", "scale": {"domain": names, "range": shapes}}
-    tooltip = {"field": "value", "title": title, "format": ".1%" if share else ",.1f"}
+    tooltip = {"field": "value", "title": title, "format": ".3~p" if share else ",.1f"}
     layers: list[dict[str, Any]] = [
         {
             "mark": {"type": "point", "filled": True, "size": 75, "opacity": 0.9, "aria": False},
