@@ -3,13 +3,16 @@
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 
 from accelflow import accelerometer
 from accelflow.accelerometer import Sizes, evaluate
+from accelflow.report import Comparison, write_plots
 from offloads import COMPRESSION, FEED1
 
 
@@ -62,3 +65,45 @@ def test_curve_of_sizes_agrees_with_the_offloads_that_lose(
     across, up = np.array(curve.get_data(), float)
     even = row["break_even_speedup"]["above_bytes"]
     assert np.interp(even, across, up) == pytest.approx(1 - row["paying_offloads_ratio"])
+
+
+def labels(axis: Axis) -> list[str]:
+    """The labels of the ticks that are within the limits of an axis."""
+    low, high = axis.get_view_interval()
+    shown = zip(axis.get_majorticklocs(), axis.get_majorticklabels(), strict=True)
+    return [label.get_text() for at, label in shown if low <= at <= high]
+
+
+@pytest.mark.parametrize(
+    ("p99s_us", "expected"),
+    [
+        ((45, 390), ["50", "100", "200", "500"]),
+        ((300, 310), ["200", "500"]),
+        ((20, 9_000), ["10", "100", "1,000", "10,000"]),
+    ],
+)
+def test_latencies_of_few_decades_have_labels_between_powers_of_ten(
+    p99s_us: tuple[float, float],
+    expected: list[str],
+    made_up_results: dict[str, Any],
+    drawn: Callable[[Path], Figure],
+    tmp_path: Path,
+) -> None:
+    for number, system in enumerate(made_up_results["systems"]):
+        for service in system["services"]:
+            for key in ("mean_us", "p50_us", "p90_us", "p99_us", "p999_us", "max_us"):
+                if key in service:
+                    service[key] = p99s_us[min(number, 1)]
+    picture, _ = write_plots(Comparison.from_dict(made_up_results), tmp_path / "compare")
+    (axes,) = drawn(picture).axes
+    assert labels(axes.yaxis) == expected
+
+
+def test_small_ratios_of_an_offload_have_labels(
+    drawn: Callable[[Path], Figure], tmp_path: Path
+) -> None:
+    kernel = replace(COMPRESSION, acceleration_ratio=3, transfer_cycles=0)
+    accelerometer.write_plots(replace(FEED1, kernels=[kernel]), tmp_path)
+    axes = drawn(tmp_path / "granularity-compression.png").axes[0]
+    assert labels(axes.yaxis) == ["1", "2"]
+    assert labels(axes.xaxis) == ["1", "10", "100", "1k", "10k", "100k"]

@@ -2,18 +2,21 @@
 
 import hashlib
 import re
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from accelflow.files import write_whole
 
-__all__ = ["PLAIN", "STYLE", "plot", "save"]
+__all__ = ["PLAIN", "STYLE", "label_decades", "plot", "save"]
 
 #: Settings of matplotlib for all pictures: its own font, drawn as paths, so that files are equal on
 #: every machine.
@@ -41,6 +44,19 @@ def plot(width: float, height: float) -> tuple[Figure, Axes]:
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
     return figure, figure.add_subplot()
+
+
+def label_decades(axis: Axis, form: Callable[[float], str] = "{:,.10g}".format) -> None:
+    """Label a logarithmic axis with numbers, of which `form` returns the text.
+
+    Powers of ten are labelled. On an axis of less than two decades, where these are one or two, 2
+    and 5 times a power of ten are labelled, too. The limits of the axis must be set before.
+    """
+    low, high = sorted(axis.get_view_interval())
+    if high < 100 * low:
+        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: form(value)))
+    axis.set_minor_formatter(NullFormatter())
 
 
 def save(figure: Figure, path: Path, dpi: float = 160) -> Path:

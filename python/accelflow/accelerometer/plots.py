@@ -11,12 +11,12 @@ from typing import Any, Final
 import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, NullFormatter, NullLocator
+from matplotlib.ticker import NullLocator
 
 from accelflow.accelerometer.arrays import sweep
 from accelflow.accelerometer.service import Kernel, Range, Service, Sizes, evaluate
 from accelflow.errors import file_path
-from accelflow.pictures import STYLE, plot, save
+from accelflow.pictures import STYLE, label_decades, plot, save
 
 #: Okabe and Ito's palette. Neighbours in the bars also differ in grey.
 _COLORS: Final = {
@@ -360,10 +360,8 @@ def _granularity(kernel: Kernel, row: Mapping[str, Any]) -> Figure:
         shares.set_ylabel("share of offloads up to the size", color="#009E73")
         shares.set_ylim(0, 1.02)
     axes.set_xlabel("size of the offload (bytes)")
-    plain = FuncFormatter(lambda value, _: _short(value))
     for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_formatter(plain)
-        axis.set_minor_formatter(NullFormatter())
+        label_decades(axis, _short)
     axes.grid(which="major", color="#DDDDDD", linewidth=0.6)
     axes.set_title(
         f"{_brief(kernel.name)}: one offload, in terms of the host's throughput", fontsize=9.5

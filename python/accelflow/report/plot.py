@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from io import BytesIO
-from math import ceil, floor, fsum, log10
+from math import fsum
 from os import PathLike
 from pathlib import Path
 from typing import Any, Final
@@ -12,10 +12,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from accelflow.errors import file_path, refused
-from accelflow.pictures import STYLE, save
+from accelflow.pictures import STYLE, label_decades, save
 from accelflow.report.results import Comparison, Interval, SystemResult
 
 #: The colours of orchestrators by identifier: Okabe and Ito's palette, distinct for every common
@@ -183,7 +182,7 @@ def _draw_tail(comparison: Comparison) -> Figure:
         handles.append((line, system.label))
     axes.set_xlabel("response time (\N{MICRO SIGN}s)")
     axes.set_ylabel("share of requests that take longer")
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
+    label_decades(axes.xaxis)
     axes.grid(which="major", color="#CCCCCC", linewidth=0.6)
     _add_legend(picture, handles, min(len(handles), 6))
     return picture
@@ -275,15 +274,10 @@ def _label(axes: Axes, comparison: Comparison) -> None:
     axes.tick_params(axis="x", length=0)
     axes.set_xlim(-0.5 - 0.05, len(services) - 0.5 + 0.05)
     axes.set_ylabel("P99 latency (\N{MICRO SIGN}s)")
-    plain = FuncFormatter(lambda value, _: f"{value:,.10g}")
-    axes.yaxis.set_major_formatter(plain)
-    axes.yaxis.set_minor_formatter(NullFormatter())
     axes.grid(axis="y", which="major", color="#CCCCCC", linewidth=0.6)
     low, high = _latency_range(comparison)
     axes.set_ylim(low / 2, high * 2)
-    if floor(log10(high * 2)) - ceil(log10(low / 2)) < 1:  # at most one power of ten is in sight
-        axes.yaxis.set_minor_locator(LogLocator(subs=(2, 5)))
-        axes.yaxis.set_minor_formatter(plain)
+    label_decades(axes.yaxis)
     saturated = any(r.saturated for system in comparison.systems for r in system.services)
     caption = (
         f"{comparison.workload}, {comparison.arrivals.get('kind', 'unknown')} arrivals,"
