@@ -200,9 +200,9 @@ def raw(channel: grpc.Channel, path: str, *messages: bytes, **options: Any) -> l
         ((b"\x1a\x05ab",), {}, grpc.StatusCode.INTERNAL),
         ((b"\x1a\xff\x7f" + b"x" * 16_383,), {}, grpc.StatusCode.RESOURCE_EXHAUSTED),
         (
-            (b"\x3a\x00" * 50,),
+            (b"\x3a\x00" * 2_049,),
             {"compression": grpc.Compression.Gzip},
-            grpc.StatusCode.UNIMPLEMENTED,
+            grpc.StatusCode.RESOURCE_EXHAUSTED,
         ),
     ],
 )
@@ -216,6 +216,19 @@ def test_a_bad_message_ends_the_stream(
         raw(channel, V1, *messages, **options)
     assert caught.value.code() is code
     assert len(raw(channel, V1, b"\x3a\x00")) == 1
+
+
+def test_compressed_messages_are_taken(interface: Path) -> None:
+    # The shaper counts the bytes on the wire, which tell that the client does compress.
+    tenants = [Tenant(name="a", networks=["127.0.0.1"])]
+    observed = Observability(reflection=True)
+    with serving(interface, tenants=tenants, observability=observed) as (server, channel):
+        gzip = {"compression": grpc.Compression.Gzip}
+        assert raw(channel, CHECK, UNKNOWN_FIELD, **gzip) == [b"\x08\x01"]
+        question = b"\x3a\x00" * 50
+        assert raw(channel, V1, question, **gzip) == raw(channel, V1, b"\x3a\x00")
+        received = count(server, 'accelflow_tenant_request_bytes_total{tenant="a"}')
+        assert received < len(UNKNOWN_FIELD)
 
 
 def test_reflection_is_off_by_default(interface: Path) -> None:

@@ -17,6 +17,7 @@ mod faults;
 mod grpc;
 mod grpc_metadata;
 mod grpc_recording;
+mod grpc_standard;
 mod grpc_tenants;
 mod grpc_threads;
 mod grpc_values;

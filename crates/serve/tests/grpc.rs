@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, mpsc};
 use std::time::Duration;
 
-use accelflow_accel::compress::{Cmp, Dcmp};
+use accelflow_accel::compress::Dcmp;
 use accelflow_accel::{Codec, Limits};
 use accelflow_serve::{
     Config, Execution, PoolSettings, Request, Steering, SteeringPolicy, current_deadline,
@@ -14,18 +14,13 @@ use http::StatusCode;
 use serde_json::json;
 
 use crate::common::grpc::{
-    GOAWAY, HEADERS, PING, PREFACE, ask_for, connect, exchange, farewell, frame, message, prefixed,
-    raw, read_frame, request, server, start, text,
+    GOAWAY, HEADERS, PING, PREFACE, ask_for, connect, exchange, farewell, frame, gzip, message,
+    prefixed, raw, read_frame, request, server, start, text,
 };
 use crate::common::{Certificate, LONG, await_count, counted, eventually, verbose};
 
 /// Name, headers, body, and the code of the status.
 type Case<'c> = (&'c str, &'c [(&'c str, &'c str)], Vec<u8>, u8);
-
-fn gzip(data: &[u8]) -> Vec<u8> {
-    let mut cmp = Cmp::new(Codec::Gzip, 1, Limits::default()).expect("a level");
-    cmp.compress(data).expect("small")
-}
 
 #[test]
 fn unary_calls_are_answered() {
@@ -466,26 +461,4 @@ fn tls_without_alpn_is_refused() {
         "accelflow_connections_total{end=\"handshake\"}",
         1,
     );
-}
-
-#[test]
-fn standard_methods_keep_deadlines() {
-    let running = start(server(), verbose());
-    let client = connect(running.address());
-    let watch = |timeout: &str| {
-        let path = "/grpc.health.v1.Health/Watch";
-        let request = request(path, &[("grpc-timeout", timeout)]);
-        let reply = exchange(client.requests.clone(), request, prefixed(0, &[]));
-        let reply = async { tokio::time::timeout(LONG, reply).await };
-        let reply = client.runtime.block_on(reply).expect("it does not hang");
-        reply.expect("a reply")
-    };
-    let reply = watch("200m");
-    // The health comes first: a message that has the field 1, SERVING.
-    assert_eq!(reply.body, [0, 0, 0, 0, 2, 8, 1]);
-    assert_eq!(
-        (reply.code(), reply.why()),
-        (4, "the deadline was exceeded")
-    );
-    assert_eq!(watch("soon").code(), 13);
 }

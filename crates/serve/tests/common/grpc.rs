@@ -5,8 +5,9 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 
-use accelflow_accel::Limits;
+use accelflow_accel::compress::Cmp;
 use accelflow_accel::protobuf::{Schema, message_from_json, message_to_json};
+use accelflow_accel::{Codec, Limits};
 use accelflow_serve::{Config, HandlerError, HandlerResult, Request, Running, Server};
 use bytes::Bytes;
 use h2::client::SendRequest;
@@ -107,6 +108,11 @@ pub(crate) fn prefixed(flag: u8, message: &[u8]) -> Vec<u8> {
     bytes.extend((message.len() as u32).to_be_bytes());
     bytes.extend_from_slice(message);
     bytes
+}
+
+pub(crate) fn gzip(data: &[u8]) -> Vec<u8> {
+    let mut cmp = Cmp::new(Codec::Gzip, 1, Limits::default()).expect("a level");
+    cmp.compress(data).expect("small")
 }
 
 pub(crate) fn text(value: &str) -> Vec<u8> {

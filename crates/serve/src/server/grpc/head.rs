@@ -122,7 +122,8 @@ fn find<'s>(schema: &'s Schema, path: &str) -> Result<(MethodId, &'s Method), St
     }
 }
 
-fn encoding(headers: &HeaderMap) -> Result<Option<Codec>, Status> {
+/// The codec of the request's messages that are compressed.
+pub(super) fn encoding(headers: &HeaderMap) -> Result<Option<Codec>, Status> {
     match text(headers, "grpc-encoding") {
         None | Some("identity") => Ok(None),
         Some("gzip") => Ok(Some(Codec::Gzip)),

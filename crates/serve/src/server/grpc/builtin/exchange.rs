@@ -3,7 +3,9 @@
 use std::future::poll_fn;
 use std::time::{Duration, Instant};
 
+use accelflow_accel::compress::Dcmp;
 use accelflow_accel::grpc::PREFIX;
+use accelflow_accel::{AccelError, Codec, Limits};
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use h2::server::SendResponse;
 use h2::{Reason, RecvStream, SendStream};
@@ -18,7 +20,7 @@ use crate::transport::grpc::code::Code;
 use crate::transport::grpc::message::send_all;
 use crate::transport::grpc::response::ResponseMetadata;
 
-/// The most bytes of a request: a name, or a few.
+/// The most bytes of a request, as sent and inflated: a name, or a few.
 const MAX_REQUEST: usize = 4 << 10;
 
 /// Why a stream ends before its method is done.
@@ -37,10 +39,20 @@ impl From<Status> for Stop {
     }
 }
 
+/// A message as it was sent.
+struct Sent {
+    /// What it is compressed with.
+    codec: Option<Codec>,
+    bytes: Bytes,
+}
+
 /// Both directions of a stream.
 pub(super) struct Exchange<'s> {
     pub(super) streams: &'s Streams,
     body: RecvStream,
+    /// The codec of compressed messages. An encoding that the server does not know fails only with
+    /// the first message that has it.
+    encoding: Result<Option<Codec>, Status>,
     /// What has come of the next messages.
     received: BytesMut,
     /// When the first byte of the next message came.
@@ -54,11 +66,13 @@ impl<'s> Exchange<'s> {
     pub(super) fn new(
         streams: &'s Streams,
         body: RecvStream,
+        encoding: Result<Option<Codec>, Status>,
         respond: SendResponse<Bytes>,
     ) -> Exchange<'s> {
         Exchange {
             streams,
             body,
+            encoding,
             received: BytesMut::new(),
             since: None,
             respond,
@@ -69,10 +83,10 @@ impl<'s> Exchange<'s> {
     /// Waits for the next request, and for the tenant's limits on it. `None` if the client has sent
     /// its last.
     pub(super) async fn next<M: Message + Default>(&mut self) -> Result<Option<M>, Stop> {
-        let Some(bytes) = self.receive().await? else {
+        let Some(sent) = self.receive().await? else {
             return Ok(None);
         };
-        let (streams, size) = (self.streams, PREFIX + bytes.len());
+        let (streams, size) = (self.streams, PREFIX + sent.bytes.len());
         let _active = Active::begin(streams);
         if let Some(tenants) = &streams.shared.admission.tenants {
             let passed = tenants.pass_without_work(streams.peer.tenant, size);
@@ -80,7 +94,7 @@ impl<'s> Exchange<'s> {
                 return Err(stopping().into());
             }
         }
-        let message = M::decode(bytes).map_err(|error| {
+        let message = M::decode(sent.inflate()?).map_err(|error| {
             let why = format!("the request: {error}");
             Status::new(Code::Internal, "bad_message", why)
         })?;
@@ -107,7 +121,7 @@ impl<'s> Exchange<'s> {
     }
 
     /// Waits for the next message. Once it has begun, it must be complete in time.
-    async fn receive(&mut self) -> Result<Option<Bytes>, Stop> {
+    async fn receive(&mut self) -> Result<Option<Sent>, Stop> {
         let patience = self.streams.shared.config.message_timeout;
         loop {
             if let Some(message) = self.take()? {
@@ -144,14 +158,18 @@ impl<'s> Exchange<'s> {
     }
 
     /// Takes the next message from what has come, if it is complete.
-    fn take(&mut self) -> Result<Option<Bytes>, Status> {
+    fn take(&mut self) -> Result<Option<Sent>, Status> {
         let Some([flag, length @ ..]) = self.received.first_chunk::<PREFIX>() else {
             return Ok(None);
         };
-        if *flag != 0 {
-            let why = "messages of this method must not be compressed";
-            return Err(Status::new(Code::Unimplemented, "unknown_codec", why));
-        }
+        let codec = match *flag {
+            0 => None,
+            1 => Some(self.codec()?),
+            other => {
+                let why = format!("the flag of a message = {other}: must be 0 or 1");
+                return Err(Status::new(Code::Internal, "bad_frame", why));
+            }
+        };
         let length = usize::try_from(u32::from_be_bytes(*length)).unwrap_or(usize::MAX);
         if length > MAX_REQUEST {
             let why = format!("the message = {length} bytes: must be at most {MAX_REQUEST}");
@@ -161,13 +179,21 @@ impl<'s> Exchange<'s> {
             return Ok(None);
         }
         self.received.advance(PREFIX);
-        let message = self.received.split_to(length).freeze();
+        let bytes = self.received.split_to(length).freeze();
         self.since = (!self.received.is_empty()).then(Instant::now);
         if let Some(account) = &self.streams.account {
             // Its costs are those of no recorded request.
             let _ = account.ledger.borrow_mut().charge_received(PREFIX + length);
         }
-        Ok(Some(message))
+        Ok(Some(Sent { codec, bytes }))
+    }
+
+    /// The codec of a compressed message.
+    fn codec(&self) -> Result<Codec, Status> {
+        self.encoding.clone()?.ok_or_else(|| {
+            let why = "the message is compressed, but its headers have no grpc-encoding";
+            Status::new(Code::Internal, "bad_frame", why)
+        })
     }
 
     /// Sends a response.
@@ -254,6 +280,27 @@ impl<'s> Exchange<'s> {
             }
         }
         result
+    }
+}
+
+impl Sent {
+    /// The message without its compression.
+    fn inflate(self) -> Result<Bytes, Status> {
+        let Some(codec) = self.codec else {
+            return Ok(self.bytes);
+        };
+        let limits = Limits {
+            max_decompressed_bytes: MAX_REQUEST,
+            ..Limits::default()
+        };
+        let inflated = Dcmp::new(limits).decompress(codec, &self.bytes);
+        inflated.map(Bytes::from).map_err(|error| match error {
+            AccelError::ZipBomb { .. } => {
+                let why = format!("the inflated message: must have at most {MAX_REQUEST} bytes");
+                Status::new(Code::ResourceExhausted, error.reason(), why)
+            }
+            _ => Status::new(Code::Internal, error.reason(), error),
+        })
     }
 }
 

@@ -17,7 +17,7 @@ use h2::server::SendResponse;
 use http::Request;
 
 use self::exchange::{Exchange, Stop};
-use super::head::{check_is_grpc, timeout};
+use super::head::{check_is_grpc, encoding, timeout};
 use super::stream::{Counting, Streams, late, until};
 
 /// A method of a standard service.
@@ -82,7 +82,7 @@ pub(super) async fn serve(
         function: &function,
         result: "cancelled",
     };
-    let mut exchange = Exchange::new(&streams, body, respond);
+    let mut exchange = Exchange::new(&streams, body, encoding(&parts.headers), respond);
     let done = tokio::select! {
         biased;
         () = until(deadline) => Err(Stop::With(late())),
