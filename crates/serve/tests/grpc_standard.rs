@@ -1,11 +1,15 @@
 //! The standard services of gRPC servers beside their interface: health checks and reflection.
 
-use accelflow_serve::Config;
+use std::sync::Arc;
+
+use accelflow_accel::protobuf::Schema;
+use accelflow_serve::{Config, Request, Running, Server};
+use serde_json::Value;
 
 use crate::common::grpc::{
-    Client, Reply, connect, exchange, gzip, prefixed, request, server, start,
+    Client, Reply, connect, connect_with_window, exchange, gzip, prefixed, request, server, start,
 };
-use crate::common::{LONG, verbose};
+use crate::common::{LONG, eventually, verbose};
 
 const CHECK: &str = "/grpc.health.v1.Health/Check";
 const WATCH: &str = "/grpc.health.v1.Health/Watch";
@@ -97,4 +101,77 @@ fn standard_methods_refuse_what_they_cannot_inflate() {
     // An unknown encoding that no message has does not matter.
     let reply = ask(&client, CHECK, deflate, prefixed(0, &[]));
     assert_eq!((&reply.body[..], reply.code()), (&SERVING[..], 0));
+}
+
+/// An interface whose description has a few dozen KiB.
+fn large() -> Arc<Schema> {
+    let messages: String = (0..2_000)
+        .map(|number| format!("message Message{number} {{ string text = 1; }}\n"))
+        .collect();
+    let service = "service Large { rpc Echo(Message0) returns (Message0); }";
+    let source = format!("syntax = \"proto3\"; package large; {messages} {service}");
+    Arc::new(Schema::parse(&source).expect("it is right"))
+}
+
+/// The most bytes of a step that sends the response of a recorded request.
+fn most_sent(running: &Running, requests: u64) -> usize {
+    let done = || {
+        let paths = running.recorded_paths("large.Large.Echo");
+        paths.iter().map(|path| path.requests).sum::<u64>() == requests
+    };
+    eventually(&format!("{requests} are recorded"), done);
+    let recording = running.recording(&[("Echo", "UniqId")], "a machine", "2026-01-01");
+    let recording = serde_json::to_value(recording.expect("recorded")).expect("JSON");
+    let phases = &recording["services"][0]["phases"];
+    let steps = phases[2]["chains"][0]["steps"].as_array().expect("a list");
+    let bytes = |step: &Value| step["input_bytes"].as_f64().expect("a number");
+    steps.iter().map(bytes).fold(0.0, f64::max) as usize
+}
+
+#[test]
+fn recorded_requests_do_not_pay_for_an_answer_of_reflection_that_is_being_sent() {
+    let mut server = Server::grpc(large());
+    let echo = |request: &Request<'_>| Ok(request.arguments.to_vec());
+    server.handle("Echo", echo).expect("declared");
+    server.set_recording(true);
+    let running = start(server, reflecting());
+    // The client takes 16 KiB of a stream, and more only once it has read them.
+    let client = connect_with_window(running.address(), 1 << 14);
+    let echo = || {
+        let reply = ask(&client, "/large.Large/Echo", &[], prefixed(0, b"\x0a\x01x"));
+        assert_eq!(reply.code(), 0, "{reply:?}");
+    };
+    let question = prefixed(0, b"\x22\x0blarge.Large");
+    let (response, mut asking) = client
+        .requests
+        .clone()
+        .send_request(request(REFLECT, &[]), false)
+        .expect("it is connected");
+    asking
+        .send_data(question.into(), true)
+        .expect("it is small");
+    let (part, mut body) = client.runtime.block_on(async {
+        let mut body = response.await.expect("a response").into_body();
+        let part = body.data().await.expect("data").expect("data");
+        (part, body)
+    });
+    echo();
+    let sent = most_sent(&running, 1);
+    assert!(sent < 1_000, "{sent} bytes");
+    // The rest comes, and then too.
+    let length = client.runtime.block_on(async {
+        let (mut length, mut last) = (0, part.len());
+        loop {
+            length += last;
+            body.flow_control().release_capacity(last).expect("it came");
+            match body.data().await {
+                None => return length,
+                Some(part) => last = part.expect("data").len(),
+            }
+        }
+    });
+    assert!(length > 1 << 15, "{length} bytes");
+    echo();
+    let sent = most_sent(&running, 2);
+    assert!(sent < 1_000, "{sent} bytes");
 }

@@ -161,22 +161,31 @@ pub(crate) struct Client {
 }
 
 pub(crate) fn connect(address: SocketAddr) -> Client {
+    connect_with_window(address, 1 << 20)
+}
+
+/// Connects, and lets the server send up to `window` bytes on a stream before they are read.
+pub(crate) fn connect_with_window(address: SocketAddr, window: u32) -> Client {
     let stream = TcpStream::connect(address).expect("it listens");
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .expect("a runtime");
-    let requests = runtime.block_on(client(stream));
+    let requests = runtime.block_on(client_with_window(stream, window));
     Client { runtime, requests }
 }
 
 /// The client's side of a connection, which the caller's runtime drives.
 pub(crate) async fn client(stream: TcpStream) -> SendRequest<Bytes> {
+    client_with_window(stream, 1 << 20).await
+}
+
+async fn client_with_window(stream: TcpStream, window: u32) -> SendRequest<Bytes> {
     stream.set_nonblocking(true).expect("a socket");
     let stream = tokio::net::TcpStream::from_std(stream).expect("a socket");
     let mut builder = h2::client::Builder::new();
     builder
-        .initial_window_size(1 << 20)
+        .initial_window_size(window)
         .initial_connection_window_size(1 << 20);
     let (requests, connection) = builder.handshake(stream).await.expect("HTTP/2");
     tokio::spawn(connection);

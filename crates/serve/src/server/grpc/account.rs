@@ -1,6 +1,8 @@
 //! The recorded requests of one gRPC connection, with their costs.
 
 use std::cell::RefCell;
+use std::mem::take;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use accelflow_runtime::trail::Trail;
@@ -33,6 +35,27 @@ pub(crate) struct Account {
     unrecorded: RefCell<Vec<usize>>,
 }
 
+/// A message that is being sent and is not recorded. It is forgotten if this value is dropped before
+/// the message was sent.
+pub(crate) struct Unrecorded {
+    account: Rc<Account>,
+    bytes: usize,
+}
+
+impl Unrecorded {
+    /// Notes that the whole message was passed to the HTTP/2 library.
+    pub(crate) fn sent(mut self) {
+        let bytes = take(&mut self.bytes);
+        self.account.unrecorded.borrow_mut().push(bytes);
+    }
+}
+
+impl Drop for Unrecorded {
+    fn drop(&mut self) {
+        self.account.ledger.borrow_mut().forget_sent(self.bytes);
+    }
+}
+
 impl Account {
     pub(crate) fn new(recorder: Arc<Recorder>, secure: bool) -> Account {
         Account {
@@ -50,10 +73,13 @@ impl Account {
         self.answered.borrow_mut().push(request);
     }
 
-    /// Leaves a message of `bytes` that is being sent out of the records of other requests.
-    pub(crate) fn sends_unrecorded(&self, bytes: usize) {
+    /// Leaves a message of `bytes` that is about to be sent out of the records of other requests.
+    pub(crate) fn sends_unrecorded(self: &Rc<Account>, bytes: usize) -> Unrecorded {
         self.ledger.borrow_mut().sends(bytes);
-        self.unrecorded.borrow_mut().push(bytes);
+        Unrecorded {
+            account: self.clone(),
+            bytes,
+        }
     }
 
     /// Records the answered requests, now that everything has been sent.

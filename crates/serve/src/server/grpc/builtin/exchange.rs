@@ -210,12 +210,13 @@ impl<'s> Exchange<'s> {
         let written = message.encode(&mut bytes);
         written.map_err(|error| Status::new(Code::Internal, "bad_result", error))?;
         let patience: Duration = self.streams.shared.config.write_timeout;
-        let account = self.streams.account.clone();
+        let account = self.streams.account.as_ref();
+        let sending = account.map(|account| account.sends_unrecorded(PREFIX + length));
         let stream = self.open()?;
         match timeout(patience, send_all(stream, bytes.freeze(), false)).await {
             Ok(Ok(())) => {
-                if let Some(account) = account {
-                    account.sends_unrecorded(PREFIX + length);
+                if let Some(sending) = sending {
+                    sending.sent();
                 }
                 Ok(())
             }
