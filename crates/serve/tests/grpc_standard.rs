@@ -1,5 +1,6 @@
 //! The standard services of gRPC servers beside their interface: health checks and reflection.
 
+use std::io::Write;
 use std::sync::Arc;
 
 use accelflow_accel::protobuf::Schema;
@@ -7,9 +8,12 @@ use accelflow_serve::{Config, Request, Running, Server};
 use serde_json::Value;
 
 use crate::common::grpc::{
-    Client, Reply, connect, connect_with_window, exchange, gzip, prefixed, request, server, start,
+    Client, GOAWAY, HEADERS, PING, Reply, ask_for_path, connect, connect_with_window, exchange,
+    frame, gzip, prefixed, raw, read_frame, request, server, start,
 };
 use crate::common::{LONG, eventually, verbose};
+
+const DATA: u8 = 0;
 
 const CHECK: &str = "/grpc.health.v1.Health/Check";
 const WATCH: &str = "/grpc.health.v1.Health/Watch";
@@ -174,4 +178,28 @@ fn recorded_requests_do_not_pay_for_an_answer_of_reflection_that_is_being_sent()
     echo();
     let sent = most_sent(&running, 2);
     assert!(sent < 1_000, "{sent} bytes");
+}
+
+#[test]
+fn each_answer_of_reflection_permits_further_pings() {
+    let running = start(server(), reflecting());
+    let mut stream = raw(&running);
+    let head = frame(HEADERS, 4, 1, &ask_for_path(REFLECT));
+    stream.write_all(&head).expect("it reads");
+    let turn = [
+        frame(DATA, 0, 1, &prefixed(0, b"\x3a\x00")),
+        frame(PING, 0, 0, &[7; 8]).repeat(5),
+    ];
+    let turn = turn.concat();
+    // Twice as many PINGs as at once.
+    for number in 0..400 {
+        stream.write_all(&turn).expect("it reads");
+        loop {
+            match read_frame(&mut stream) {
+                Some((DATA, ..)) => break,
+                Some((GOAWAY, ..)) | None => panic!("refused after {number} answers"),
+                Some(_) => {}
+            }
+        }
+    }
 }

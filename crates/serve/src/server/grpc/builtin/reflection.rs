@@ -127,6 +127,8 @@ pub(super) async fn reflect(exchange: &mut Exchange<'_>) -> Result<(), Stop> {
             answer: Some(answer),
         };
         exchange.send(&told).await?;
+        // A stream may have any number of questions, each of which is answered.
+        streams.frames.borrow_mut().answered();
     }
     Ok(())
 }
