@@ -1,7 +1,9 @@
 //! The standard services of gRPC servers beside their interface: health checks and reflection.
 
 use std::io::Write;
+use std::net::TcpStream;
 use std::sync::Arc;
+use std::time::Duration;
 
 use accelflow_accel::protobuf::Schema;
 use accelflow_serve::{Config, Request, Running, Server};
@@ -14,6 +16,7 @@ use crate::common::grpc::{
 use crate::common::{LONG, eventually, verbose};
 
 const DATA: u8 = 0;
+const END_STREAM: u8 = 1;
 
 const CHECK: &str = "/grpc.health.v1.Health/Check";
 const WATCH: &str = "/grpc.health.v1.Health/Watch";
@@ -201,5 +204,52 @@ fn each_answer_of_reflection_permits_further_pings() {
                 Some(_) => {}
             }
         }
+    }
+}
+
+/// Reads to the end of a stream. Returns its DATA.
+fn rest_of_stream(stream: &mut TcpStream) -> Vec<u8> {
+    let mut data = Vec::new();
+    loop {
+        let (kind, flags, _, payload) = read_frame(stream).expect("an answer");
+        if kind == DATA {
+            data.extend(payload);
+        }
+        if matches!(kind, DATA | HEADERS) && flags & END_STREAM != 0 {
+            return data;
+        }
+    }
+}
+
+#[test]
+fn a_stop_waits_for_health_checks_that_have_begun_to_arrive() {
+    const NOT_SERVING: [u8; 7] = [0, 0, 0, 0, 2, 8, 2];
+    for path in [CHECK, WATCH] {
+        let running = start(server(), verbose());
+        let mut stream = raw(&running);
+        let part = [
+            frame(HEADERS, 4, 1, &ask_for_path(path)),
+            frame(DATA, 0, 1, &[0, 0]),
+            frame(PING, 0, 0, &[7; 8]),
+        ];
+        stream.write_all(&part.concat()).expect("it reads");
+        let mut until = |what: u8, wanted_flags: u8| {
+            while let Some((kind, flags, ..)) = read_frame(&mut stream) {
+                if (kind, flags) == (what, wanted_flags) {
+                    return;
+                }
+            }
+            panic!("{path}: the connection ended");
+        };
+        // The server has seen the request, and then stops.
+        until(PING, 1);
+        let stopping = std::thread::spawn(move || running.stop(LONG));
+        until(GOAWAY, 0);
+        // Idle connections end meanwhile.
+        std::thread::sleep(Duration::from_millis(800));
+        let rest = frame(DATA, END_STREAM, 1, &[0, 0, 0]);
+        stream.write_all(&rest).expect("it reads");
+        assert_eq!(rest_of_stream(&mut stream), NOT_SERVING, "{path}");
+        assert_eq!(stopping.join().expect("no panic"), 0, "{path}");
     }
 }

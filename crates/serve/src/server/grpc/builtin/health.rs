@@ -35,8 +35,8 @@ enum ServingStatus {
 
 pub(super) async fn check(exchange: &mut Exchange<'_>) -> Result<(), Stop> {
     let streams = exchange.streams;
-    let asked: HealthCheckRequest = exchange.only().await?;
     let _active = Active::begin(streams);
+    let asked: HealthCheckRequest = exchange.only().await?;
     if !serves(streams, &asked.service) {
         let why = format!("service = '{}': unknown", asked.service.escape_default());
         return Err(Status::new(Code::NotFound, "unknown_service", why).into());
@@ -48,7 +48,9 @@ pub(super) async fn check(exchange: &mut Exchange<'_>) -> Result<(), Stop> {
 /// Tells the health of a service until the client has enough, or the server stops.
 pub(super) async fn watch(exchange: &mut Exchange<'_>) -> Result<(), Stop> {
     let streams = exchange.streams;
+    let arriving = Active::begin(streams);
     let asked: HealthCheckRequest = exchange.only().await?;
+    drop(arriving);
     let known = serves(streams, &asked.service);
     let mut stop = streams.stop.clone();
     let is_stopping = *stop.borrow_and_update();

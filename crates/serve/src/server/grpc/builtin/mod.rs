@@ -62,8 +62,8 @@ pub(super) fn find(path: &str, schema: &Schema, reflection: bool) -> Option<Name
     (!is_own).then(|| (builtin, format!("{service}.{name}")))
 }
 
-/// Serves one request of a standard method to its end. While the stream waits for the client or for
-/// a change, its connection counts as idle.
+/// Serves one request of a standard method to its end. While the stream waits for a question of
+/// reflection or for a change of health, its connection counts as idle.
 pub(super) async fn serve(
     streams: Rc<Streams>,
     (builtin, function): Named,
