@@ -92,6 +92,12 @@ fn is_repeated(error: &CallError, reason: &str, code: GrpcCode, address: SocketA
     assert!(text.contains("the connection was lost"), "{text}");
 }
 
+/// Whether the last thing of a call was a cancelled wait with nothing on a connection.
+fn is_cancelled_unsent(error: &CallError) -> bool {
+    let unsent = |last: &CallError| matches!(last, CallError::Cancelled { sent: false, .. });
+    matches!(error, CallError::Repeated { last, .. } if unsent(last))
+}
+
 #[test]
 fn attempts_that_are_not_sent_do_not_hide_an_earlier_one_that_was() {
     let cancel = Cancel::new();
@@ -127,6 +133,7 @@ fn a_call_that_is_cancelled_in_a_pause_may_have_been_executed() {
         cancel.cancel();
         let error = call.join().expect("no panic").expect_err("cancelled");
         is_repeated(&error, "cancelled", GrpcCode::Cancelled, address);
+        assert!(is_cancelled_unsent(&error), "{error:?}");
     });
     service.join().expect("no panic");
 
@@ -139,6 +146,7 @@ fn a_call_that_is_cancelled_in_a_pause_may_have_been_executed() {
         cancel.cancel();
         let error = call.join().expect("no panic").expect_err("cancelled");
         is_repeated(&error, "cancelled", GrpcCode::Cancelled, address);
+        assert!(is_cancelled_unsent(&error), "{error:?}");
     });
     service.join().expect("no panic");
 }

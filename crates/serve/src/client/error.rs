@@ -146,8 +146,9 @@ pub enum CallError {
         /// What the client did when the deadline passed: `connecting`, `sending`, `waiting for
         /// the response`, or (gRPC) `waiting to repeat the call, which the service had refused`.
         during: &'static str,
-        /// Whether any part of the request may have been written to a connection, except for
-        /// attempts that the service has refused.
+        /// Whether the last attempt may have written any part of the request to a connection,
+        /// except if the service has refused that attempt. False between two attempts: an earlier
+        /// one that the service may have executed is in [`CallError::Repeated`].
         sent: bool,
     },
     /// The call was cancelled with [`Cancel::cancel`](super::Cancel::cancel).
@@ -155,7 +156,9 @@ pub enum CallError {
     Cancelled {
         /// The address of the service.
         address: String,
-        /// Whether any part of the request may have been written to a connection.
+        /// Whether the last attempt may have written any part of the request to a connection,
+        /// except if the service has refused that attempt. False between two attempts: an earlier
+        /// one that the service may have executed is in [`CallError::Repeated`].
         sent: bool,
     },
     /// The trace that receives the response failed, for example because the response does not fit
