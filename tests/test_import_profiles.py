@@ -452,6 +452,42 @@ def test_operations_that_a_path_lacks_count_as_application_time(tmp_path: Path) 
     assert path
 
 
+@pytest.mark.parametrize("command_name", ["fe", "checkout", "my 12 prog", "worker 3", ":-1"])
+@pytest.mark.parametrize(
+    "place",
+    [
+        "    -1 [001]  1000.001000:    1000000 ",
+        "  1234 K     1000.001000:    1000000 ",
+        " 1234/1240    1000.001000999:       1000000 ",
+    ],
+)
+def test_perf_right_aligns_commands_without_call_stacks(
+    command_name: str, place: str, tmp_path: Path
+) -> None:
+    """`perf script` prints them with "%16s " if samples have no call stacks."""
+    sent = "cpu-clock:ppp:  ffffffff81234567 tcp_sendmsg+0x10 ([kernel.kallsyms])"
+    sought = "cpu-clock:ppp:      55d0deadbeef cart::lookup(int)+0x1c (/opt/checkout)"
+    found = []
+    for form in ("{}", "{:>16}", "{:<18}"):
+        lines = [form.format(command_name) + place + each for each in [sent] + [sought] * 3] * 25
+        path = tmp_path / f"{len(found)}.perf"
+        path.write_text("\n".join(lines) + "\n")
+        service, report = costs_of("perf", path, requests=100, process=command_name)
+        found.append((service["costs"]["TCP"], service["app_us"]))
+        assert counts(report, "understood")["samples of TCP"] == 25
+    assert found == [found[0]] * 3
+    assert found[0][0]["ns"] == pytest.approx(25 * 1e6 / 100 / COUNTS["TCP"], rel=1e-5)
+    assert found[0][1] == 75 * 1e3 / 100
+
+
+def test_a_sample_of_perf_without_a_call_stack_has_no_further_frames(tmp_path: Path) -> None:
+    path = tmp_path / "no-time.perf"
+    whole = "fe 1234 1000.5:  1000000 cpu-clock:  55d0deadbeef cart::lookup+0x1c (/opt/checkout)"
+    path.write_text(f"{whole}\n fe 1234 1000000 cpu-clock:  55d0deadbeef tcp_sendmsg\n")
+    with pytest.raises(InputError, match=r"no-time\.perf:2: line = 'fe 1234 .*must be a sample's"):
+        costs_of("perf", path, requests=100)
+
+
 # The command.
 
 

@@ -12,10 +12,12 @@ from accelflow.profiles.frames import UNKNOWN, marked
 #: The frames of a call stack, from the root to the leaf.
 Stack = tuple[str, ...]
 
-#: command, pid, [cpu], time, the period if there is one, the event, and the frame if only one.
+#: command, pid (-1 if perf does not know the thread), [cpu], flags, time, the period if there is
+#: one, the event, and the frame if only one. A command may have blanks and end in a number.
 _HEADER = re.compile(
-    r"^(?P<comm>\S.*?)\s+(?P<pid>\d+(?:/\d+)?)\s+(?:\[\d+\]\s+)?(?:\S+\s+)?(?P<time>[\d.]+):"
-    r"\s+(?:(?P<period>\d{1,18})\s+)?(?P<event>[\w./,=-]+(?::[\w./,=-]*)*):\s*(?P<inline>\S.*)?$"
+    r"^(?P<comm>\S.*?)\s+(?P<pid>-?\d+(?:/-?\d+)?)\s+(?:\[\d+\]\s+)?(?:[^\s\d]\S*\s+)?"
+    r"[\d.]+:\s+(?:(?P<period>\d{1,18})\s+)?"
+    r"(?P<event>[\w./,=-]+(?::[\w./,=-]*)*):\s*(?P<inline>\S.*)?$"
 )
 _FRAME = re.compile(r"^(?P<address>[0-9a-f]+)\s+(?P<symbol>.+?)(?:\s+\((?P<object>[^()]*)\))?$")
 
@@ -149,11 +151,14 @@ def samples(lines: Iterable[str], place: str) -> Iterator[Sample]:
             yield from sample()
             header, frames = None, []
             continue
-        begun = _begun(line, within=header is not None)
+        # perf right-aligns the command, with blanks, unless it prints call stacks, whose frames
+        # begin with a tab. A command such as fe looks like a frame's address, so the first line of
+        # a sample is tried before a frame.
+        begun = None if line[0] == "\t" and header else _HEADER.match(line.strip())
         if begun:
             yield from sample()
             header, frames = begun, [_frame(begun["inline"])] if begun["inline"] else []
-        elif header and _FRAME.match(line.strip()):
+        elif header and not _has_whole_stack(header) and _FRAME.match(line.strip()):
             frames.append(_frame(line.strip()))
         else:
             allowed = (
@@ -163,17 +168,12 @@ def samples(lines: Iterable[str], place: str) -> Iterator[Sample]:
     yield from sample()
 
 
-def _begun(line: str, *, within: bool) -> re.Match[str] | None:
-    """Return the sample that `line` begins, if it does; `within` is whether one has begun.
+def _has_whole_stack(header: re.Match[str]) -> bool:
+    """Return whether a sample's first line has its only frame, so that no lines of frames follow.
 
-    Samples without call chains are one line each, with the command aligned to the right. So an
-    indented line is not always a frame, even if the command looks like an address (``fe``). But a
-    frame has no time in seconds.
+    The text of a tracepoint stands in the same place, but frames may follow it.
     """
-    found = _HEADER.match(line.strip())
-    if found and within and line[0] in " \t" and "." not in found["time"].strip("."):
-        return None
-    return found
+    return header["inline"] is not None and _FRAME.match(header["inline"]) is not None
 
 
 def _frame(text: str) -> str:
