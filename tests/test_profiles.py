@@ -155,6 +155,22 @@ def test_perf_script_weighs_periods_and_marks_the_kernel(tmp_path: Path) -> None
     }
 
 
+def test_perf_script_without_stacks_begins_with_blanks(tmp_path: Path) -> None:
+    text = (
+        "              fe  1234 [001]  1000.001000:    1000000 cpu-clock:ppp:"
+        "  ffffffff81234567 tcp_sendmsg+0x10 ([kernel.kallsyms])\n"
+        "          worker  1234 [001]  1000.002000:    3000000 cpu-clock:ppp:"
+        "      55d0deadbeef cart::lookup+0x1c (/opt/checkout)\n"
+    )
+    profile = read(profile_of(text, tmp_path))
+    assert profile.stacks == {
+        ("fe", "tcp_sendmsg_[k]"): 1_000_000,
+        ("worker", "cart::lookup"): 3_000_000,
+    }
+    assert profile.sample_type == "cpu-clock:ppp"
+    assert profile.has_commands
+
+
 def test_perf_script_without_stacks_and_without_periods(tmp_path: Path) -> None:
     text = (
         "server 1 [000] 1.5: cycles:u:  7f01c0ffee42 malloc+0x2 (/usr/lib/libc.so.6)\n"

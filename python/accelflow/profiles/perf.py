@@ -41,6 +41,7 @@ class Weighed:
 def is_perf(lines: Iterable[str]) -> bool:
     """Return whether `lines` begin like the output of ``perf script``."""
     first = next((line for line in lines if line.strip() and not line.startswith("#")), "")
+    # Without call stacks, perf right-aligns the command with blanks.
     return _HEADER.match(first.strip()) is not None
 
 
