@@ -48,7 +48,7 @@ p99_us = 40
 """
 
 #: A load at which the mean is within 0.5 % after the first length, and not within 0.3 %.
-LOADED = {"services": ["UniqId"], "profile": "paper", "rate_rps": 1_500_000}
+LOADED = {"services": ["UniqId"], "profile": "paper", "rate_rps": 1_50_000}
 FIELDS = {**LOADED, "orchestrators": ["accelflow"], "seeds": 5}
 
 
@@ -319,26 +319,63 @@ def test_a_command_that_does_not_reach_its_precision_says_what_it_reached(
     found = CliRunner().invoke(compare_command, [*without_limit, "--out", str(tmp_path / "out")])
     assert found.exit_code == 0, found.exception
     assert not (tmp_path / "out/unfinished").exists()
-    # The complete results take the place of those of the last length.
-    names = [path.name for path in (tmp_path / "out").glob("*.json")]
-    assert names == ["compare-socialnetwork.json"]
-    results = json.loads((tmp_path / "out" / names[0]).read_text())
-    assert results["precision"]["reached_ratio"] <= 0.003
 
 
-def test_load_curves_end_with_the_time_limit(
+#: Their numbers of requests differ, and grow with the runs.
+TWO_SERVICES = """
+schema = "accelflow.workload/1"
+name = "two"
+[[services]]
+name = "A"
+rate_rps = 20_000.0
+app_us = 30
+path = [{ trace = "T1", facts = { T1 = { compressed = 0 } } }, { cpu = true }, { trace = "T2" }]
+[[services]]
+name = "B"
+rate_rps = 50_000.0
+app_us = 15
+path = [{ trace = "T1", facts = { T1 = { compressed = 0 } } }, { cpu = true }, { trace = "T2" }]
+"""
+
+
+def test_finished_results_replace_unfinished_ones(
     tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ):
-    def passed(scenario: object, loads: object, **options: object) -> object:
-        return at_loads(scenario, loads, **{**options, "progress": clock.after(1)})
+    def stopping(*given: object, **options: object) -> object:
+        """Compare, but let the time limit pass after the first length of the runs."""
 
-    at_loads = comparing.at_loads
-    monkeypatch.setattr(comparing, "at_loads", passed)
-    options = ["socialnetwork", "--service", "UniqId", "--profile", "paper", "--seeds", "5"]
-    options += ["--rate", "10000", "--orchestrator", "accelflow", "--precision", "mean:5%"]
-    options += ["--time-limit", "9s", "--report", str(tmp_path / "page.html")]
-    options += ["--loads", "0.5,1", "--out", str(tmp_path / "out")]
-    found = CliRunner().invoke(compare_command, options)
-    assert found.exit_code == 0, found.exception
-    assert "--time-limit 9s: the load curves have only 1 of 2 loads" in found.stderr
-    assert (tmp_path / "page.html").is_file()
+        def stop(_requests: int, _found: object) -> None:
+            clock.now = 1e9
+
+        clock.now = 0.0
+        return comparing_compare(*given, **{**options, "on_round": stop})
+
+    def ran(*changes: str) -> tuple[str, bool]:
+        """The name of the results that the command writes, and whether they are precise enough."""
+        found = CliRunner().invoke(compare_command, [*options, *changes])
+        (wrote,) = [line for line in found.stderr.splitlines() if line.startswith("wrote ")]
+        file = Path(wrote.removeprefix("wrote ").split(", ")[0])
+        said = json.loads(file.read_text())["precision"]
+        reached = said["reached_ratio"] <= said["asked_ratio"]
+        assert reached == (found.exit_code == 0)
+        return file.stem, reached
+
+    comparing_compare = comparing.compare
+    file = tmp_path / "two.toml"
+    file.write_text(TWO_SERVICES)
+    options = [str(file), "--seeds", "5", "--orchestrator", "accelflow"]
+    options += ["--precision", "mean:0.5%", "--out", str(tmp_path / "out")]
+    limit = ("--time-limit", "1h")
+    monkeypatch.setattr(comparing, "compare", stopping)
+    assert ran(*limit) == ("compare-two", False)
+    # Other settings are another experiment.
+    assert ran(*limit, "--warmup", "0") == ("compare-two-2", False)
+    file.write_text(TWO_SERVICES.replace("20_000", "21_000"))
+    assert ran(*limit) == ("compare-two-3", False)
+    file.write_text(TWO_SERVICES)
+    monkeypatch.setattr(comparing, "compare", comparing_compare)
+    assert ran() == ("compare-two", True)
+    finished = (tmp_path / "out/compare-two.json").read_bytes()
+    monkeypatch.setattr(comparing, "compare", stopping)
+    assert ran(*limit) == ("compare-two-4", False)
+    assert (tmp_path / "out/compare-two.json").read_bytes() == finished

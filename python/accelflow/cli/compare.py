@@ -23,6 +23,7 @@ from accelflow.cli import offered
 from accelflow.cli.assignments import read_settings
 from accelflow.cli.chosen import chosen_chips
 from accelflow.cli.doubts import plain_warnings
+from accelflow.cli.experiments import may_replace
 from accelflow.cli.naming import file_once, left_out
 from accelflow.cli.output import Output, bar
 from accelflow.cli.pages import REPORT, check_report, page_samples
@@ -511,47 +512,19 @@ def _measured(console: Console, *, anew: bool) -> str:
     return recording
 
 
-#: Members of the JSON results that are outcomes, not settings of the scenario.
-_FOUND = frozenset({"calibration", "cohort_links", "profile_parameters", "systems"})
-#: Members that are outcomes, too, if a precision is asked for.
-_FOUND_WITH_PRECISION = frozenset(
-    {"own_arrivals", "requests", "requests_by_service", "warmup_requests"}
-)
-
-
-def _asked(results: Any) -> object:
-    """Return the identity of the scenario behind `results`; None if these are not results.
-
-    Measuring costs again does not make another scenario.
-    """
-    try:
-        systems = [
-            (system["orchestrator"], [service["service"] for service in system["services"]])
-            for system in results["systems"]
-        ]
-        precision = results.get("precision")
-        found = _FOUND if precision is None else _FOUND | _FOUND_WITH_PRECISION
-        asked = {key: value for key, value in results.items() if key not in found}
-        if precision is not None:
-            asked["precision"] = {**precision, "reached_ratio": None}
-        return asked, systems
-    except (AttributeError, KeyError, TypeError):
-        return None
-
-
 def _stem(comparison: Comparison, out: Path) -> Path:
     """Return the path of the results without suffix, numbered if other results are in `out`."""
-    asked = _asked(parse_json(to_json(comparison)))
+    mine = parse_json(to_json(comparison))
     for number in itertools.count(1):
         stem = out / f"compare-{comparison.workload}{f'-{number}' if number > 1 else ''}"
         data = stem.with_suffix(".json")
         if not data.exists():
             return stem
         try:
-            there = _asked(parse_json(read_text(data)))
+            there = parse_json(read_text(data))
         except (OSError, ValueError):
             continue
-        if there == asked:
+        if may_replace(mine, there):
             return stem
     raise AssertionError
 
