@@ -48,7 +48,7 @@ p99_us = 40
 """
 
 #: A load at which the mean is within 0.5 % after the first length, and not within 0.3 %.
-LOADED = {"services": ["UniqId"], "profile": "paper", "rate_rps": 1_50_000}
+LOADED = {"services": ["UniqId"], "profile": "paper", "rate_rps": 1_500_000}
 FIELDS = {**LOADED, "orchestrators": ["accelflow"], "seeds": 5}
 
 
@@ -379,3 +379,21 @@ def test_finished_results_replace_unfinished_ones(
     monkeypatch.setattr(comparing, "compare", stopping)
     assert ran(*limit) == ("compare-two-4", False)
     assert (tmp_path / "out/compare-two.json").read_bytes() == finished
+
+
+def test_load_curves_end_with_the_time_limit(
+    tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
+):
+    def passed(scenario: object, loads: object, **options: object) -> object:
+        return at_loads(scenario, loads, **{**options, "progress": clock.after(1)})
+
+    at_loads = comparing.at_loads
+    monkeypatch.setattr(comparing, "at_loads", passed)
+    options = ["socialnetwork", "--service", "UniqId", "--profile", "paper", "--seeds", "5"]
+    options += ["--rate", "10000", "--orchestrator", "accelflow", "--precision", "mean:5%"]
+    options += ["--time-limit", "9s", "--report", str(tmp_path / "page.html")]
+    options += ["--loads", "0.5,1", "--out", str(tmp_path / "out")]
+    found = CliRunner().invoke(compare_command, options)
+    assert found.exit_code == 0, found.exception
+    assert "--time-limit 9s: the load curves have only 1 of 2 loads" in found.stderr
+    assert (tmp_path / "page.html").is_file()
