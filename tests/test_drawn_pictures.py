@@ -12,8 +12,10 @@ from matplotlib.figure import Figure
 
 from accelflow import accelerometer
 from accelflow.accelerometer import Sizes, evaluate
+from accelflow.accelerometer.decisions import decide
+from accelflow.accelerometer.files import read_question
 from accelflow.report import Comparison, write_plots
-from offloads import COMPRESSION, FEED1
+from offloads import COMPRESSION, EXAMPLES, FEED1
 
 
 @pytest.fixture
@@ -107,3 +109,31 @@ def test_small_ratios_of_an_offload_have_labels(
     axes = drawn(tmp_path / "granularity-compression.png").axes[0]
     assert labels(axes.yaxis) == ["1", "2"]
     assert labels(axes.xaxis) == ["1", "10", "100", "1k", "10k", "100k"]
+
+
+def test_intervals_of_alternatives_end_before_the_number_and_at_the_cut(
+    drawn: Callable[[Path], Figure], tmp_path: Path
+) -> None:
+    file = tmp_path / "fig20.toml"
+    text = (EXAMPLES / "fig20.toml").read_text()
+    for old, new in (
+        ("transfer_cycles = 2_300", "transfer_cycles = { min = 1_000, mode = 2_300, max = 4_000 }"),
+        ("setup_cycles = 20_000", "setup_cycles = { min = 2e4, mode = 4e4, max = 9e4 }"),
+    ):
+        assert old in text
+        text = text.replace(old, new)
+    file.write_text(text)
+    question = read_question(file)
+    accelerometer.write_plots(question.service, tmp_path, decision=decide(question))
+    (axes,) = drawn(tmp_path / "alternatives.png").axes
+    intervals = {
+        round(float(segment[0][1]), 3): segment[:, 0]
+        for lines in axes.collections
+        for segment in lines.get_segments()  # type: ignore[attr-defined]
+    }
+    assert len(intervals) > 5
+    numbers = {round(float(text.xy[1]), 3): float(text.xy[0]) for text in axes.texts}  # type: ignore[attr-defined]
+    for row, ends in intervals.items():
+        assert numbers[row] >= max(ends)
+        assert min(ends) >= -30  # bars are cut off there
+    assert any(ends[0] < 0 for ends in intervals.values())

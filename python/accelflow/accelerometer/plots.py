@@ -136,15 +136,14 @@ def _alternatives(decision: Mapping[str, Any], ideal: float | None) -> Figure:
             look: dict[str, Any] = {"facecolor": color, "edgecolor": "black", "linewidth": 0.4}
             axes.barh(at, max(gain, _LEAST_GAIN), 0.38, **look)
             legend.setdefault(label, mpl.patches.Patch(**look))
-            drawn = (row["intervals"] or {}).get(key)
-            right = max(gain, 0.0)
+            drawn, end = (row["intervals"] or {}).get(key), max(gain, 0.0)
             if drawn is not None and drawn["p5"] is not None:
-                ends = [100 * (drawn[end] - 1) for end in ("p5", "p95")]
+                ends = [max(100 * (drawn[p] - 1), _LEAST_GAIN) for p in ("p5", "p95")]
                 axes.hlines(at, *ends, color="black", linewidth=1.2)
-                right = max(right, *ends)
+                end = max(end, *ends)
             axes.annotate(
                 f"{gain:+.1f} %" + (", cut off" if gain < _LEAST_GAIN else ""),
-                (right, at),
+                (end, at),
                 xytext=(4, 0),
                 textcoords="offset points",
                 va="center",
