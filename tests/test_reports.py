@@ -168,6 +168,43 @@ def test_a_sweep_has_the_loads_that_were_simulated(tmp_path: Path) -> None:
     assert simulated == sorted(simulated)
 
 
+#: Limits of a plan, and what its page says of where servers are full.
+FULL = {
+    "utilization_ratio = 0.2": "no server is full by it, but by another limit: Non-acc, cores"
+    " at 20 % (simulated, closed form); AccelFlow, TCP elements at 20 % (simulated, closed form).",
+    "utilization_ratio = 0.7": "where a curve crosses it, a server is full, except by another"
+    " limit: AccelFlow, TCP elements at 70 % (simulated, closed form).",
+}
+
+
+@pytest.mark.parametrize("limit", FULL)
+def test_a_plot_of_loads_says_what_fills_a_server_and_has_a_load_once(
+    limit: str, tmp_path: Path
+) -> None:
+    plan = f"""
+        schema = "accelflow.plan/1"
+        workload = "socialnetwork"
+        systems = ["non_acc", "accelflow"]
+        slo_factor = 10
+        requests = 300
+        seeds = 3
+        rates_rps = {{ CPost = 1800, UniqId = 700 }}
+        limits = {{ {limit} }}
+        scenario = {{ profile = "paper" }}
+    """
+    (tmp_path / "plan.toml").write_text(plan)
+    page = tmp_path / "page.html"
+    arguments = ["size", str(tmp_path / "plan.toml"), "--report", str(page)]
+    done = CliRunner().invoke(program, arguments)
+    assert done.exit_code == 0, done.output
+    text = page.read_text()
+    assert f"The dashed line is the SLO: {FULL[limit]}" in text.replace("\N{NO-BREAK SPACE}", " ")
+    contents = re.findall(r'<script type="application/json">(.*?)</script>', text)
+    data = next(data for text in contents if "slo" in (data := json.loads(text)["data"]))
+    points = list(zip(data["name"], data["answer"], data["x"], strict=True))
+    assert len(points) == len(set(points))
+
+
 def test_reproduce_prints_json() -> None:
     done = CliRunner().invoke(program, ["reproduce", "table4", "--budget", "ci", "--json"])
     assert done.exit_code == 0, done.output

@@ -41,7 +41,7 @@ def size_page(answer: Mapping[str, Any], sweep: Sequence[Point], command: str | 
         sections=[
             Section(title="The fleets", parts=[_table(answer, kinds), *parts]),
             *(
-                [Section(title="Load and latency", parts=_sweeps(sweep, total_rps))]
+                [Section(title="Load and latency", parts=[_load(answer, sweep, total_rps)])]
                 if sweep
                 else []
             ),
@@ -162,19 +162,16 @@ def _servers(answer: Mapping[str, Any], kinds: Sequence[str]) -> Figure:
     )
 
 
-def _sweeps(sweep: Sequence[Point], total_rps: float) -> list[Figure]:
-    ratios: dict[tuple[str, str, float], list[float]] = {}
-    for system, kind, load, ratio in sweep:  # a simulated load may have several seeds
-        ratios.setdefault((system, kind, load), []).append(ratio)
-    sweep = [(*point, fmean(found)) for point, found in ratios.items()]
+def _load(answer: Mapping[str, Any], sweep: Sequence[Point], total_rps: float) -> Figure:
     kinds = [name for name in _NAMES.values() if any(point[1] == name for point in sweep)]
     names = list(dict.fromkeys(ORCHESTRATORS[point[0]] for point in sweep))
-    figure = Figure(
+    seeds = answer["plan"].get("seeds", 1)
+    averaged = _NAMES["simulated"] in kinds and seeds > 1
+    return Figure(
         title="P99 against the load of one server",
-        text="The largest P99 of a service, as a share of its SLO, against the requests a second "
-        "that one server has; simulated P99s are means over the seeds. The dashed line is the SLO. "
-        "A server is full where a curve crosses it, or before, where a resource is as much in use "
-        "as the plan allows.",
+        text="The largest P99 of a service, as a share of its SLO, against the requests a second"
+        f" that one server has. The dashed line is the SLO: {_full(answer, kinds)}."
+        + (" A simulated point is the mean of the seeds that had its load." if averaged else ""),
         spec=lines(
             names=names,
             colors=_COLORS,
@@ -193,7 +190,30 @@ def _sweeps(sweep: Sequence[Point], total_rps: float) -> list[Figure]:
         },
         controls=[Selector(parameter="answer", label="Answer", options=kinds)],
     )
-    return [figure]
+
+
+def _full(answer: Mapping[str, Any], kinds: Sequence[str]) -> str:
+    """Return the part of a sentence that says where in the plot of `kinds` a server is full."""
+    ratio = answer["plan"]["limits"]["utilization_ratio"]
+    others: dict[str, list[str]] = {}
+    by_p99 = False
+    for row in answer["systems"]:
+        for kind, name in _NAMES.items():
+            if name not in kinds or row[kind] is None:
+                continue
+            binding = row[kind]["binding"]
+            if binding["kind"] in ("utilization", "saturated"):
+                # The text of a saturated resource has its state.
+                used = f" at {100 * ratio:g} %" if binding["kind"] == "utilization" else ""
+                others.setdefault(f"{_name(row)}, {binding['text']}{used}", []).append(name)
+            else:
+                by_p99 = True
+    told = "; ".join(f"{limit} ({', '.join(names)})" for limit, names in others.items())
+    if not told:
+        return "where a curve crosses it, a server is full"
+    if by_p99:
+        return f"where a curve crosses it, a server is full, except by another limit: {told}"
+    return f"no server is full by it, but by another limit: {told}"
 
 
 def _use(answer: Mapping[str, Any], kinds: Sequence[str]) -> Table:

@@ -27,8 +27,9 @@ def sweep(
     A point is (system, ``closed form`` or ``simulated``, load, ratio). The load is the part of the
     plan's request rates that one server gets. The ratio is a service's P99 response time divided by
     the service's SLO; the largest ratio of all services counts. `slo_us` has the SLOs in us. Points
-    with a ratio above three are omitted. Points in closed form are calculated by queueing theory;
-    simulated points are in `searches`. Raises AccelflowError if a point cannot be computed.
+    with a ratio above three are omitted. Points in closed form are calculated by queueing theory.
+    Simulated points are the loads in `searches`, each with the mean ratio over the seeds that
+    simulated it. Raises AccelflowError if a point cannot be computed.
     """
     needed = demands(plan, recording_of(plan))
     points = []
@@ -42,6 +43,19 @@ def sweep(
             late = max(form.p99_us(name, at) / limit for name, limit in slo_us.items())
             points.append((system, "closed form", at, late))
     simulated = [
-        (found.system, "simulated", load, late) for found in searches for load, late in found.tried
+        (found.system, "simulated", load, late)
+        for found in searches
+        for load, late in _means(found.tried)
     ]
     return [point for point in [*points, *simulated] if point[3] <= _MOST_SLOS]
+
+
+def _means(tried: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Return each load once, in order, with the mean of its ratios.
+
+    A line through the points of several seeds would go up and down at one load.
+    """
+    ratios: dict[float, list[float]] = {}
+    for load, late in sorted(tried):
+        ratios.setdefault(load, []).append(late)
+    return [(load, sum(of) / len(of)) for load, of in ratios.items()]
