@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from statistics import fmean
 from typing import Any, Final
 
 from accelflow.page import Column, Figure, Page, Section, Selector, Table, repeated
