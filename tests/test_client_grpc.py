@@ -279,6 +279,11 @@ def test_deadlines_and_cancelling_reach_the_server(interface: Path, stubs: tuple
 
         asyncio.run(work())
         assert shop.cancelled.wait(60)
+        # Its later calls reach no service.
+        for _ in range(50):
+            with pytest.raises(CallError) as it:
+                client.call("Slow", {"firstNumber": 1}, cancel=cancel)
+            assert (it.value.reason, it.value.executed) == ("cancelled", "no")
         # The connection is as good as before.
         assert client.call("Add", {"firstNumber": 1}) == {"sum": "1"}
         assert client.connections.open == 1

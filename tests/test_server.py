@@ -341,6 +341,8 @@ def test_mistakes_of_set_up_are_named(
             assert client.call("add", a=1, b=1) == 2
         with pytest.raises(AccelflowError, match="cannot listen on"):
             calculator(interface).start(port=server.port)
+    with pytest.raises(AccelflowError, match="not after it was stopped"), server:
+        pass
 
 
 def test_serving_until_a_signal_is_for_the_main_thread(interface: Path) -> None:

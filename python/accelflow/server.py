@@ -167,6 +167,7 @@ class Server:
         self._coroutines = Coroutines(self, measured=observability.record)
         self._has_file = is_file(traces)
         self._port: int | None = None
+        self._stopped = False
 
     def handle(self, name: str, handler: Handler, *, due_within_s: float | None = None) -> None:
         """Set the handler of ``Service.method``, or of ``method`` if only one service has it.
@@ -249,6 +250,7 @@ class Server:
         finally:
             # Also after Ctrl-C.
             self._coroutines.stop()
+            self._stopped = True
 
     def serve(self, host: str = "127.0.0.1", port: int = 0, *, grace_s: float = 10.0) -> int:
         """Start, serve until SIGINT or SIGTERM, and then stop. For the main thread of a program.
@@ -419,8 +421,11 @@ class Server:
         return completed(text, base)
 
     def __enter__(self) -> Self:
-        """Start the server on 127.0.0.1 and a free port, unless it was started already."""
-        if self._port is None:
+        """Start the server on 127.0.0.1 and a free port, unless it was started already.
+
+        Raises AccelflowError as :meth:`start` does, also for a server that was stopped.
+        """
+        if self._port is None or self._stopped:
             self.start()
         return self
 

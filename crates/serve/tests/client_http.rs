@@ -64,7 +64,12 @@ fn scripted(responses: Vec<(Vec<&'static [u8]>, bool)>) -> (SocketAddr, JoinHand
 }
 
 fn client(address: SocketAddr) -> HttpClient {
+    client_with(address, false)
+}
+
+fn client_with(address: SocketAddr, compress: bool) -> HttpClient {
     let config = ClientConfig {
+        compress,
         timeout: Duration::from_secs(20),
         retry: RetryPolicy {
             max_attempts: 1,
@@ -168,6 +173,31 @@ fn responses_end_where_rfc_9112_says() {
         assert!(head.contains(&"content-type: application/json".to_owned()));
         assert_eq!(body, POST.body);
     }
+}
+
+#[test]
+fn requests_without_a_body_have_nothing_to_compress() {
+    let (address, thread) = scripted(vec![
+        (vec![b"HTTP/1.1 204 No Content\r\n\r\n"], false),
+        (vec![b"HTTP/1.1 204 No Content\r\n\r\n"], false),
+    ]);
+    let client = client_with(address, true);
+    let get = HttpRequest {
+        method: "GET",
+        target: "/item/5",
+        headers: &[],
+        body: b"",
+    };
+    for request in [&get, &POST] {
+        client.request(request).expect("a response");
+    }
+    let seen = thread.join().expect("no panic");
+    let encodings = seen.iter().map(|(head, _)| {
+        let mut lines = head.iter();
+        lines.any(|line| line.starts_with("content-encoding: "))
+    });
+    assert_eq!(encodings.collect::<Vec<_>>(), [false, true]);
+    assert_eq!(seen[0].1, b"");
 }
 
 #[test]

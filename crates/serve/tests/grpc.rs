@@ -167,6 +167,32 @@ fn unreadable() -> Vec<Case<'static>> {
 }
 
 #[test]
+fn the_size_of_a_message_limits_no_bytes_of_several_requests() {
+    let mut config = verbose();
+    config.limits.max_message_bytes = 4_096;
+    let running = start(server(), config);
+    let client = connect(running.address());
+    let requests = client.requests.clone();
+    let replies = client.runtime.block_on(async {
+        let path = "/test.Calculator/Echo";
+        let text = text(&"x".repeat(1_000));
+        // They arrive together.
+        let sent = (0..40).map(|_| exchange(requests.clone(), request(path, &[]), text.clone()));
+        let sent: Vec<_> = sent.map(tokio::spawn).collect();
+        let mut replies = Vec::new();
+        for reply in sent {
+            replies.push(reply.await.expect("no panic").expect("a reply"));
+        }
+        replies
+    });
+    assert!(replies.iter().all(|reply| reply.code() == 0), "{replies:?}");
+    // A message that is too large is refused, and its connection stays open.
+    let mut client = client;
+    assert_eq!(client.call("Echo", text(&"x".repeat(5_000))).code(), 8);
+    assert_eq!(client.call("Echo", text("x")).code(), 0);
+}
+
+#[test]
 fn requests_that_cannot_be_read_are_refused_and_the_connection_goes_on() {
     let limits = Limits {
         max_message_bytes: 100_000,

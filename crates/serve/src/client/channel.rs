@@ -175,7 +175,8 @@ impl Channel {
         let traces = self.traces.now();
         let outgoing = Outgoing {
             traces: &traces,
-            compress: self.config.compress,
+            // A request without a body, as HTTP has them, has nothing to compress.
+            compress: self.config.compress && !request.body.is_empty(),
             answered: request.answered,
             framing: request.framing,
             call: &request.call,

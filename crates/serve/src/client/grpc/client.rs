@@ -451,14 +451,17 @@ impl GrpcClient {
         if Instant::now() >= deadline {
             return Err(self.late(Stage::Connecting));
         }
+        if cancel.is_some_and(Cancel::is_cancelled) {
+            return Err(self.cancelled(false));
+        }
         let gone = || CallError::Connect {
             address: self.setup.name.clone(),
             error: std::io::Error::other("the client's thread has ended"),
         };
         let orders = self.orders.as_ref().ok_or_else(gone)?;
-        orders.send(order).map_err(|_| gone())?;
         let woken = {
             let _watch = cancel.map(|cancel| cancel.watch(ticket.result.clone()));
+            orders.send(order).map_err(|_| gone())?;
             ticket.result.wait_until(deadline)
         };
         let failed = match woken {

@@ -132,12 +132,24 @@ impl<E: End> Pipe<E> {
         self.conversation.session.tls.is_some()
     }
 
-    /// Decrypts all whole records; returns whether there were any.
+    /// Decrypts all whole records, or takes all bytes that are not encrypted; returns whether there
+    /// were any.
     fn open(&mut self) -> Result<bool, Close> {
-        let bytes = match self.is_protected() {
-            false => self.inbound.bytes().len(),
-            true => whole_records(self.inbound.bytes())?.bytes,
-        };
+        if self.is_protected() {
+            let bytes = whole_records(self.inbound.bytes())?.bytes;
+            return self.open_first(bytes);
+        }
+        // TCP refuses more bytes than a message may have. These are of any number of messages.
+        let most = self.end.limits().max_message_bytes.max(1);
+        let mut any = false;
+        while self.open_first(self.inbound.bytes().len().min(most))? {
+            any = true;
+        }
+        Ok(any)
+    }
+
+    /// Runs the receiving trace on the first `bytes`; returns whether there are any.
+    fn open_first(&mut self, bytes: usize) -> Result<bool, Close> {
         if bytes == 0 {
             return Ok(false);
         }
