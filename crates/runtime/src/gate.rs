@@ -31,7 +31,8 @@ struct Inner<S> {
     queue: VecDeque<Arc<Seat>>,
 }
 
-/// A thread's place in the queue of a [`Gate`]. The flags change only under the gate's lock.
+/// A thread's place in the queue of a [`Gate`]. The flags change only under the gate's lock. No two
+/// threads wait at one place: it is woken for one, and leaves the queue with it.
 #[derive(Debug, Default)]
 pub(crate) struct Seat {
     woken: Condvar,

@@ -61,7 +61,7 @@ pub use error::{Counters, Failure, TraceError, fault_reason};
 pub use executor::Executor;
 pub use faults::{Fault, FaultError, FaultKind, FaultWhen, Faults};
 pub use gate::{Gate, Turn};
-pub use limit::{RunningTrace, TenantBusy, TraceLimit, TraceTurn};
+pub use limit::{RunningTrace, TenantBusy, TraceLimit, TraceTurn, TurnEnder};
 pub use outcome::{Arrival, Caller, Conversation, Detail, Message, Outcome, Sent, Step, StepTime};
 pub use peer::{Answers, LoopbackPeer, NoPeer, Peer, PeerError, Reply};
 pub use processor_time::{run_queue, thread_time};

@@ -114,11 +114,28 @@ fn begin(
 }
 
 /// A place in the queue of traces that wait for a [`TraceLimit`]. Its thread can wait several times
-/// without losing the place, and other threads can end the waits. The first wait takes the place,
-/// and dropping this value gives it up. Between two waits, the traces behind it pass it over, so
-/// that what its thread does then cannot hold them up.
+/// without losing the place, and other threads can end the waits ([`TraceTurn::ender`]). The first
+/// wait takes the place, and dropping this value gives it up. Between two waits, the traces behind
+/// it pass it over, so that what its thread does then cannot hold them up.
+///
+/// A place is for one trace, so only one thread can wait at it:
+///
+/// ```compile_fail,E0499
+/// let mut turn = accelflow_runtime::TraceLimit::new(1).turn();
+/// std::thread::scope(|scope| {
+///     scope.spawn(|| turn.begin(None));
+///     scope.spawn(|| turn.begin(None));
+/// });
+/// ```
 #[derive(Debug)]
 pub struct TraceTurn {
+    gate: Arc<Gate<Running>>,
+    seat: Arc<Seat>,
+}
+
+/// A handle with which any thread ends the waits of a [`TraceTurn`].
+#[derive(Clone, Debug)]
+pub struct TurnEnder {
     gate: Arc<Gate<Running>>,
     seat: Arc<Seat>,
 }
@@ -129,11 +146,21 @@ impl TraceTurn {
     ///
     /// # Errors
     /// [`TenantBusy`] if the tenant is still at its limit at the time `until`, and at once after
-    /// [`TraceTurn::end`].
-    pub fn begin(&self, until: Option<Instant>) -> Result<RunningTrace, TenantBusy> {
+    /// [`TurnEnder::end`].
+    pub fn begin(&mut self, until: Option<Instant>) -> Result<RunningTrace, TenantBusy> {
         begin(&self.gate, Some(&self.seat), until)
     }
 
+    /// Returns a handle with which other threads can end the waits.
+    pub fn ender(&self) -> TurnEnder {
+        TurnEnder {
+            gate: self.gate.clone(),
+            seat: self.seat.clone(),
+        }
+    }
+}
+
+impl TurnEnder {
     /// Ends the wait in [`TraceTurn::begin`], and all later waits, with [`TenantBusy`], and gives
     /// up the place.
     pub fn end(&self) {

@@ -51,7 +51,8 @@ fn a_turn_keeps_its_place_between_waits_and_ends_when_told() {
         drop::<RunningTrace>(trace);
     };
     let first = limit.begin(None).expect("nobody runs");
-    let (turn, other) = (limit.turn(), limit.turn());
+    let (mut turn, mut other) = (limit.turn(), limit.turn());
+    let (end, end_other) = (turn.ender(), other.ender());
     // Neither waits yet.
     assert_eq!(limit.waiting(), 0);
     std::thread::scope(|scope| {
@@ -61,7 +62,7 @@ fn a_turn_keeps_its_place_between_waits_and_ends_when_told() {
         await_waiting(limit, 1);
         let ended = scope.spawn(|| other.begin(None).map(drop));
         await_waiting(limit, 2);
-        other.end();
+        end_other.clone().end();
         assert_eq!(ended.join().expect("no panic"), Err(busy));
         // It left the queue by that.
         assert_eq!(limit.waiting(), 1);
@@ -76,7 +77,7 @@ fn a_turn_keeps_its_place_between_waits_and_ends_when_told() {
     assert_eq!((limit.waiting(), limit.peak()), (0, 1));
     // A turn can be used again.
     drop(turn.begin(None).expect("nobody runs"));
-    turn.end();
+    end.end();
     assert_eq!(turn.begin(None).map(drop), Err(busy));
 }
 
@@ -85,7 +86,7 @@ fn a_turn_between_waits_holds_up_nobody() {
     let limit = &TraceLimit::new(1);
     let now = || Some(Instant::now());
     let first = limit.begin(None).expect("nobody runs");
-    let turn = limit.turn();
+    let mut turn = limit.turn();
     let soon = Some(Instant::now() + Duration::from_millis(20));
     turn.begin(soon).map(drop).expect_err("one runs");
     drop(first);

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use accelflow_runtime::{RunningTrace, TenantBusy, TraceTurn};
+use accelflow_runtime::{RunningTrace, TenantBusy, TurnEnder};
 
 use crate::scope::current_limit;
 
@@ -24,7 +24,7 @@ impl Wait for TcpStream {
     }
 }
 
-impl Wait for TraceTurn {
+impl Wait for TurnEnder {
     fn wake(&self) {
         self.end();
     }
@@ -254,8 +254,8 @@ pub(super) fn begin_call(
         return Ok(None);
     };
     // The call keeps its turn during checks, and lets others, such as a call of the check, pass.
-    let turn = Arc::new(limit.turn());
-    let _watch = cancel.map(|cancel| cancel.watch(turn.clone()));
+    let mut turn = limit.turn();
+    let _watch = cancel.map(|cancel| cancel.watch(Arc::new(turn.ender())));
     loop {
         let soon = next_check(until);
         match turn.begin(Some(soon)) {
