@@ -141,6 +141,25 @@ def test_a_callback_is_called_once_and_one_that_raises_harms_nobody(
     assert enqueue_trace("T1", REQUEST).wait().arrivals
 
 
+def hold(ensemble: Ensemble, opened: threading.Event) -> None:
+    """Holds the worker that ends the runs of T1 until an event. A run that ends before its callback
+    is registered has it called at once, on this thread: then the next run is tried."""
+    caller = threading.get_ident()
+    here: list[bool] = []
+
+    def wait(_: Handle) -> None:
+        here.append(threading.get_ident() == caller)
+        if not here[-1]:
+            opened.wait(60)
+
+    for _ in range(1_000):
+        here.clear()
+        ensemble.enqueue("T1", REQUEST).on_done(wait)
+        if here != [True]:
+            return
+    raise AssertionError
+
+
 def test_all_callbacks_run_in_order_and_all_awaits_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "unraisablehook", lambda _: None)
     opened, last = threading.Event(), threading.Event()
@@ -155,8 +174,7 @@ def test_all_callbacks_run_in_order_and_all_awaits_end(monkeypatch: pytest.Monke
 
     async def several() -> list[str]:
         with Ensemble() as ensemble:
-            # Holds the worker that ends the second run.
-            ensemble.enqueue("T1", REQUEST).on_done(lambda _: opened.wait(10))
+            hold(ensemble, opened)
             handle = ensemble.enqueue("T1", REQUEST)
             handle.on_done(lambda _: seen.append(0))
             handle.on_done(fail)
@@ -192,8 +210,7 @@ def test_cancelled_awaits_leave_nothing_behind() -> None:
 
     async def many() -> str:
         with Ensemble() as ensemble:
-            # Holds the worker that ends the second run.
-            ensemble.enqueue("T1", REQUEST).on_done(lambda _: opened.wait(10))
+            hold(ensemble, opened)
             handle = ensemble.enqueue("T1", REQUEST)
             await give_up(handle)
             before = futures()
@@ -417,8 +434,18 @@ own = Ensemble()
 ended = own.enqueue("T1", request)
 ended.wait()
 opened = threading.Event()
-# Holds the worker that ends the run.
-own.enqueue("T1", request).on_done(lambda _: opened.wait(10))
+caller = threading.get_ident()
+here = [True]
+
+def hold(_):
+    here[:] = [threading.get_ident() == caller]
+    if not here[0]:
+        opened.wait(60)
+
+# Holds the worker that ends the run. A run that ended first has it called here, at once.
+while here[0]:
+    here[:] = [False]
+    own.enqueue("T1", request).on_done(hold)
 running = own.enqueue("T1", request)
 
 async def until_end(handle):

@@ -53,7 +53,10 @@ fn standard_methods_keep_deadlines() {
             prefixed(0, &[]),
         )
     };
-    let reply = watch("200m");
+    // The health comes first, if the deadline leaves the time for it.
+    let replies = ["200m", "2S", "20S"].into_iter().map(watch);
+    let reply = { replies }.find(|reply| !reply.body.is_empty());
+    let reply = reply.expect("the health");
     assert_eq!(reply.body, SERVING);
     assert_eq!(
         (reply.code(), reply.why()),
