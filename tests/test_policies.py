@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, ClassVar
 
 import matplotlib as mpl
@@ -219,7 +220,7 @@ def test_state_is_of_one_simulation_whatever_the_threads() -> None:
     assert instance.calls == 0, "the simulations have copies"
 
 
-def test_results_name_the_classes_and_can_be_shown() -> None:
+def test_results_name_the_classes_and_can_be_shown(tmp_path: Path) -> None:
     class Slow(Orchestrator):
         name = "slow"
         queue = Lifo
@@ -252,6 +253,10 @@ def test_results_name_the_classes_and_can_be_shown() -> None:
     ]
     read = Comparison.from_dict(json.loads(json.dumps(found)))
     assert [system.name for system in read.systems][-1] == "slow"
+    read.write_page(tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    assert "Equal versions, settings, classes and seeds give equal results" in page
+    assert "accelflow+Edf (like accelflow): Edf; slow (like accelflow): Slow, Lifo." in page
     slow, fast = services(found, "slow"), services(found, "accelflow")
     assert all(a["mean_us"] > b["mean_us"] for a, b in zip(slow, fast, strict=True))
     assert "python_systems" not in simulation.run(small(requests=100))

@@ -25,7 +25,6 @@ from accelflow.report.export import to_json, to_table
 from accelflow.report.load_figures import throughput_figure
 from accelflow.report.overview import krps_text
 from accelflow.report.paper import EXPERIMENT, PAPER_REDUCTIONS, other_experiment
-from accelflow.report.plot import figure
 from accelflow.report.replications import pooled
 from accelflow.report.results import mean_reduction
 from conftest import SLOWNESS
@@ -403,23 +402,6 @@ def test_plots_are_the_same_bytes_for_the_same_results(
         assert each.read_bytes() == other.read_bytes()
     assert first[0].read_bytes().startswith(b"\x89PNG")
     assert b"<dc:date>" not in first[1].read_bytes()
-
-
-def test_an_axis_with_one_power_of_ten_has_labels_between(
-    made_up_results: dict[str, Any],
-) -> None:
-    def labels(largest_us: float) -> set[str]:
-        for system in made_up_results["systems"]:
-            for service in system["services"]:
-                service["mean_us"] = service["p50_us"] = 45.0
-                service["p99_us"] = service["p999_us"] = largest_us
-        (axes,) = figure(Comparison.from_dict(made_up_results), "latency").axes
-        axes.figure.canvas.draw()
-        return {label.get_text() for label in axes.get_yticklabels(which="both")}
-
-    assert {"50", "100", "200", "500"} <= labels(390.0)
-    assert {"100", "1,000"} <= labels(9_000.0)
-    assert "200" not in labels(9_000.0)
 
 
 def test_plots_show_the_results(made_up_results: dict[str, Any], tmp_path: Path) -> None:

@@ -204,10 +204,8 @@ def compare(  # noqa: PLR0913 (options, by name)
         first = scenario if asked is None else replace(scenario, requests=first_requests(asked))
         scenario = replace(scenario, warmup=runs.warmup(first))
     comparison = runs.of(scenario) if asked is None else _precise(scenario, asked, runs, on_round)
-    if not loads:
-        return comparison
     curves = at_loads(scenario, loads, threads=threads, others=others, limit=limit)
-    return replace(comparison, loads=curves)
+    return replace(comparison, loads=curves) if loads else comparison
 
 
 @dataclass(frozen=True, kw_only=True)

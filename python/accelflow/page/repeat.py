@@ -26,16 +26,19 @@ def command_line(arguments: Sequence[str]) -> str:
     return shlex.join([*started, *others]).encode(errors="replace").decode()
 
 
-def repeated(seeds: str, command: str | None) -> Section:
+def repeated(seeds: str, command: str | None, *, classes: Sequence[str] = ()) -> Section:
     """Return a page's section "How to repeat it": the command, seeds and software versions.
 
     `seeds` describes the seeds in words. `command` is the command line to repeat; None if unknown.
+    `classes` describes the systems that are classes in Python.
     """
     parts = [] if command is None else [Code(caption="The command", text=command)]
     return Section(
         title="How to repeat it",
         text=[
-            f"Equal versions, settings and seeds give equal results ({seeds}).",
+            f"Equal versions, settings{', classes' if classes else ''} and seeds give equal results"
+            f" ({seeds}).",
+            *([f"Classes in Python: {'; '.join(classes)}."] if classes else []),
             f"accelflow {_native.version()}, Python {platform.python_version()} on"
             f" {platform.system()} {platform.machine()}; plots by {library_versions()}.",
         ],

@@ -84,9 +84,18 @@ def comparison_page(comparison: Comparison, command: str | None = None) -> Page:
             Section(title="Services", parts=[services_table(comparison)]),
             *_beside_the_paper(comparison),
             _configuration(comparison),
-            repeated(comparison.seeds_text, command),
+            repeated(comparison.seeds_text, command, classes=_classes(comparison)),
         ],
     )
+
+
+def _classes(comparison: Comparison) -> list[str]:
+    """Describe the systems that are classes in Python, on which results depend, too."""
+    rows = comparison.source.get("python_systems", ())
+    return [
+        f"{row['orchestrator']} (like {row['like']}): {', '.join(row['classes'].values())}"
+        for row in rows
+    ]
 
 
 def _answer(comparison: Comparison) -> Section:
