@@ -80,6 +80,7 @@ def test_the_list_of_commands_says_what_each_says_of_itself() -> None:
         "chosen",
         "deciding",
         "doubts",
+        "experiments",
         "failure",
         "interrupts",
         "import_coverage",
