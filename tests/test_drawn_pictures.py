@@ -129,10 +129,10 @@ def test_intervals_of_alternatives_end_before_the_number_and_at_the_cut(
     intervals = {
         round(float(segment[0][1]), 3): segment[:, 0]
         for lines in axes.collections
-        for segment in lines.get_segments()  # type: ignore[attr-defined]
+        for segment in lines.get_segments()
     }
     assert len(intervals) > 5
-    numbers = {round(float(text.xy[1]), 3): float(text.xy[0]) for text in axes.texts}  # type: ignore[attr-defined]
+    numbers = {round(float(text.xy[1]), 3): float(text.xy[0]) for text in axes.texts}
     for row, ends in intervals.items():
         assert numbers[row] >= max(ends)
         assert min(ends) >= -30  # bars are cut off there

@@ -3,9 +3,9 @@
 //!
 //!     cargo run --profile extension -p accelflow-serve --example rpc_processor [ROUNDS]
 //!
-//! Rounds with and without alternate. Printed are medians of the ratio of processor time within a
-//! round, with quartiles, which other load on the machine disturbs little; below 1 the option is
-//! faster. The function map is measured by the example `steering`.
+//! Rounds with and without the option alternate. The output has the median ratio of processor time
+//! within a round, with quartiles; it depends little on the machine's other load. Below 1, the
+//! option is faster. The function map is measured by the example `steering`.
 
 use std::error::Error;
 use std::fs;

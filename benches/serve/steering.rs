@@ -4,9 +4,9 @@
 //!
 //! Eight functions each go through a table of their own, which stands for what a function keeps in
 //! its core's caches. Four connections call them at random. Rounds of the policies alternate, for
-//! tables of three sizes. Medians of requests a second are printed, and of their ratio to round
-//! robin in the same round, with its quartiles; then the same by the processor time of the process,
-//! that is server and clients, which other load on the machine disturbs less. The last column is
+//! tables of three sizes. The output has medians of requests a second, and of their ratio to round
+//! robin in the same round, with its quartiles. Then it has the same for the processor time of the
+//! process (server and clients), which depends less on the machine's other load. The last column is
 //! the share of calls whose worker had just run their function.
 
 use std::cell::Cell;

@@ -33,6 +33,7 @@ __all__ = [
     "WorkloadWarning",
     "bad_number",
     "check_suite",
+    "has_rates",
     "inlined",
     "is_file",
     "load_workload",
@@ -166,6 +167,12 @@ def mean_rps_of(rates: Sequence[Sequence[float]]) -> float:
     lengths.append(lengths[-1] if lengths else 1.0)
     pairs = zip(rates, lengths, strict=True)
     return math.fsum(rate * length for (_, rate), length in pairs) / math.fsum(lengths)
+
+
+def has_rates(workload: Mapping[str, Any]) -> bool:
+    """Return whether `workload`, the content of a workload's file, has a table of rates."""
+    places = (workload.get("defaults", {}), *workload["services"])
+    return any("rates" in place.get("arrivals", {}) for place in places)
 
 
 def warn_of_rates(

@@ -1,5 +1,4 @@
-//! What is wrong with spans is named, counted and settled; and files that are not spans are
-//! refused.
+//! Defects of spans are named, counted and repaired. Files without spans are refused.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::io::Write;

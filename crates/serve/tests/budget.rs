@@ -245,8 +245,8 @@ fn responses_beyond_a_clients_room_are_not_made() {
             bytes.extend(ask(2 * stream + 1, RESPONSE));
         }
         greedy.write_all(&bytes).expect("it reads");
-        // Half of the room is for what is expected: 3 of these, with what their buffers are rounded
-        // to.
+        // Half of the room is for responses of the expected size. 3 of these fit, with their
+        // rounded buffers.
         begun.wait_for(before + 2);
         // Whoever asks later, and is answered, comes after all that was let pass.
         for _ in 0..8 {

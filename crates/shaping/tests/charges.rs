@@ -53,9 +53,9 @@ fn a_size_that_was_not_measured_is_predicted_from_the_nearest() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
-    /// However wrong predictions are, the time that requests really take stays below rate times
-    /// time and one bucket, and what is under way: a request is charged what it took when it is
-    /// done.
+    /// However wrong predictions are, the service time of all requests stays below rate times time,
+    /// plus one bucket and the requests in progress. A request is charged its service time when it
+    /// ends.
     #[test]
     fn no_more_time_is_spent_than_the_rate_allows(
         refill in 1..50u64, bucket in 1..200u64, interval in 1..40u64,

@@ -34,7 +34,7 @@ from accelflow.scenario import (
     recording_text,
     resolved,
 )
-from accelflow.workload import is_file, load_workload, warn_of_rates
+from accelflow.workload import has_rates, is_file, load_workload, warn_of_rates
 
 __all__ = [
     "KINDS",
@@ -305,7 +305,7 @@ class Study:
         path = self.folder / values["workload"]
         values["workload"] = load_workload(path)
         scenario = Scenario(**values)
-        if scenario.arrivals is None:
+        if scenario.arrivals is None and has_rates(values["workload"]):
             _warn_of_rates(path, values["workload"], scenario)
         return scenario
 
